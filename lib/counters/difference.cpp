@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <utility>
+
+#include "subnet/diff/counterparts.hpp"
 
 namespace ib::counters {
 namespace {
-
-using Kind = CounterChange::Kind;
 
 constexpr unsigned all_bits = 64;
 
@@ -30,22 +32,47 @@ std::optional<double> most_in(double seconds, const FieldInfo& field, double oct
 CounterChange plausible(CounterChange change, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
                         std::optional<double> octets_per_second) {
   if (change.delta && seconds) change.per_second = static_cast<double>(*change.delta) / *seconds;
-  const std::optional<std::uint64_t> least = change.kind == Kind::reset ? now : change.delta;
+  const std::optional<std::uint64_t> least = change.kind == ChangeKind::reset ? now : change.delta;
   if (!least || !seconds || !octets_per_second) return change;
   const std::optional<double> most = most_in(*seconds, field, *octets_per_second);
-  return most && static_cast<double>(*least) > *most ? CounterChange{Kind::implausible, {}} : change;
+  return most && static_cast<double>(*least) > *most ? CounterChange{ChangeKind::implausible, {}} : change;
 }
 
 /// The change of a counter that stops at a greatest value, at which it was, and is, or not.
 CounterChange change_below(std::uint64_t before, bool was_full, std::uint64_t now, bool is_full) {
-  if (now < before || (was_full && !is_full)) return {Kind::reset, {}};
-  if (!is_full) return {Kind::counted, now - before};
-  return {Kind::saturated, now == before ? std::nullopt : std::optional(now - before)};
+  if (now < before || (was_full && !is_full)) return {ChangeKind::reset, {}};
+  if (!is_full) return {ChangeKind::counted, now - before};
+  return {ChangeKind::saturated, now == before ? std::nullopt : std::optional(now - before)};
 }
 
 bool is_notable(const CounterChange& change) {
   if (change.is_full) return true;
-  return change.kind == Kind::counted ? change.delta.value_or(0) != 0 : change.kind != Kind::unknown;
+  return change.kind == ChangeKind::counted ? change.delta.value_or(0) != 0 : change.kind != ChangeKind::unknown;
+}
+
+/// Takes over details of `before` whose sum has not moved since: they have not, either.
+void keep_details(CounterRow& row, const CounterRow& before) {
+  for (std::size_t column = counter_columns; column < counter_columns + detail_columns; ++column) {
+    if (row.is_known(column) || !before.is_known(column)) continue;
+    const std::size_t sum = column_of(columns[column].source == Source::error_details ? "port_rcv_errors" : "port_xmit_discards");
+    const bool stands_still = row.is_known(sum) && before.is_known(sum) && row.value(sum) == before.value(sum) && !row.is_full(sum);
+    if (!stands_still) continue;
+    row.known |= std::uint64_t{1} << column;
+    row.details[column - counter_columns] = before.details[column - counter_columns];
+  }
+}
+
+/// Removes nodes that `subnet` does not hold, and nodes of which several claim one GUID.
+template <class T>
+void keep_nodes(std::unordered_map<CounterKey, T, CounterKeyHash>& all, const subnet::Subnet& subnet) {
+  std::set<Guid> crowds;  // of which `all` has several
+  for (const auto& [key, value] : all) {
+    if (key.twin != 0) crowds.insert(key.node);
+  }
+  std::erase_if(all, [&](const auto& entry) {
+    const NodeIndex node = subnet.find_node(entry.first.node);
+    return node == subnet::none || crowds.contains(entry.first.node) || !subnet::has_own_guid(subnet, node);
+  });
 }
 
 }  // namespace
@@ -55,8 +82,8 @@ CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits) 
   if (bits >= all_bits) {
     // It wrapped if it went down by more than half of its range. At line rate half of the range takes decades.
     const std::uint64_t delta = now - before;
-    if (delta < half_range) return {Kind::counted, delta};
-    return {now >= half_range ? Kind::implausible : Kind::reset, {}};
+    if (delta < half_range) return {ChangeKind::counted, delta};
+    return {now >= half_range ? ChangeKind::implausible : ChangeKind::reset, {}};
   }
   const std::uint64_t greatest = (std::uint64_t{1} << bits) - 1;
   return change_below(before, before == greatest, now, now == greatest);
@@ -72,7 +99,7 @@ std::optional<double> seconds_between(async::Time before, async::Time now) {
   return std::chrono::duration<double>(now - before).count();
 }
 
-std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port) {
+std::optional<double> octets_per_second(const subnet::Subnet& subnet, PortIndex port) {
   constexpr double octets_per_megabit = 1e6 / 8;
   double mbps = subnet::best_rate(subnet, port).mbps();
   if (subnet.port(port).peer == subnet::none) mbps = subnet::supported_by_port(subnet, port).mbps();
@@ -93,8 +120,8 @@ void CounterChange::add(const CounterChange& other) {
     *this = other;
     return;
   }
-  const bool is_known = kind != Kind::unknown && other.kind != Kind::unknown;
-  kind = is_known ? std::max(kind, other.kind) : Kind::unknown;
+  const bool is_known = kind != ChangeKind::unknown && other.kind != ChangeKind::unknown;
+  kind = is_known ? std::max(kind, other.kind) : ChangeKind::unknown;
   now += other.now;
   const auto sum = [](auto a, auto b) { return a && b ? decltype(a)(*a + *b) : std::nullopt; };
   before = sum(before, other.before);
@@ -162,7 +189,7 @@ bool RowDifference::began_anew() const {
   for (std::size_t column = 0; column < counter_columns && before_ != nullptr; ++column) {
     const CounterChange change = this->change(column);
     if (change.before.value_or(0) == 0) continue;
-    if (change.kind == Kind::reset) {
+    if (change.kind == ChangeKind::reset) {
       any_reset = true;
     } else if (*change.before > counted_by_a_restart) {
       any_kept = true;
@@ -179,9 +206,9 @@ void RowDifference::add_details(PortChanges& to, Source source, std::string_view
     if (columns[column].source != source || !now_.is_known(column)) continue;
     if (source == Source::discard_details) to.has_discard_details = true;
     CounterChange detail = change(column);
-    const bool is_of_other_time = whole.kind == Kind::counted && detail.delta.value_or(0) > 2 * *whole.delta;
-    if (is_of_other_time) detail.kind = Kind::unknown;
-    if (source == Source::discard_details && detail.kind != Kind::counted) to.lacks_discard_details = true;
+    const bool is_of_other_time = whole.kind == ChangeKind::counted && detail.delta.value_or(0) > 2 * *whole.delta;
+    if (is_of_other_time) detail.kind = ChangeKind::unknown;
+    if (source == Source::discard_details && detail.kind != ChangeKind::counted) to.lacks_discard_details = true;
     if (is_notable(detail)) to.changes.push_back(detail);
   }
 }
@@ -210,9 +237,46 @@ PortChanges RowDifference::traffic() const {
   all.seconds = traffic_seconds_;
   for (std::size_t column = 0; column < counter_columns; ++column) {
     if (!columns[column].is_traffic()) continue;
-    if (const CounterChange change = this->change(column); change.kind != Kind::unknown) all.changes.push_back(change);
+    if (const CounterChange change = this->change(column); change.kind != ChangeKind::unknown) all.changes.push_back(change);
   }
   return all;
 }
+
+CounterKey counter_key(const subnet::Subnet& subnet, NodeIndex node, std::uint8_t select) {
+  const Guid guid = subnet.node(node).guid();
+  std::uint8_t twin = 0;
+  for (NodeIndex at = subnet.find_node(guid); at != node && at != subnet::none && twin != CounterKey::not_kept; at = subnet.node(at).twin) {
+    ++twin;
+  }
+  return {guid, twin, select};
+}
+
+std::optional<CounterRow> CounterHistory::take(const CounterKey& key, const CounterRow& row) {
+  if (key.twin == CounterKey::not_kept) return std::nullopt;
+  const auto [known, is_new] = rows_.try_emplace(key, row);
+  if (is_new) return std::nullopt;
+  const CounterRow before = std::exchange(known->second, row);
+  keep_details(known->second, before);
+  return before;
+}
+
+const CounterRow* CounterHistory::last(const CounterKey& key) const {
+  const auto known = rows_.find(key);
+  return known == rows_.end() ? nullptr : &known->second;
+}
+
+void CounterHistory::keep_nodes_of(const subnet::Subnet& subnet) { keep_nodes(rows_, subnet); }
+
+std::optional<PmaSupport> KnownPmas::find(const subnet::Subnet& subnet, NodeIndex node) const {
+  const auto known = supports_.find(counter_key(subnet, node, 0));
+  return known == supports_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void KnownPmas::add(const subnet::Subnet& subnet, NodeIndex node, const PmaSupport& support) {
+  const CounterKey key = counter_key(subnet, node, 0);
+  if (key.twin != CounterKey::not_kept) supports_[key] = support;
+}
+
+void KnownPmas::keep_nodes_of(const subnet::Subnet& subnet) { keep_nodes(supports_, subnet); }
 
 }  // namespace ib::counters

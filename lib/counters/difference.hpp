@@ -7,31 +7,35 @@
 //   … difference.errors().find("symbol_error_counter") …        // what is notable of all counters of errors
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "async/clock.hpp"
 #include "base/error.hpp"
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
+#include "iba/types.hpp"
 #include "subnet/model/model.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::counters {
 
-/// The change of a counter between two readings.
+/// What became of a counter between two readings.
+enum class ChangeKind : std::uint8_t {
+  unknown,      ///< not known in one of the readings, or of different widths
+  counted,      ///< CounterChange::delta is exact, also after a wrap at 64 bits
+  saturated,    ///< at the greatest value of its field: it has counted `delta` or more. Nothing is known if it was there before
+  reset,        ///< the value went down: the counter was cleared in between, or the node restarted
+  implausible,  ///< it has counted more than its link can carry, or it is below zero
+};
+
 struct CounterChange {
-  enum class Kind : std::uint8_t {
-    unknown,      ///< not known in one of the readings, or of different widths
-    counted,      ///< `delta` is exact, also after a wrap at 64 bits
-    saturated,    ///< at the greatest value of its field: it has counted `delta` or more. Nothing is known if it was there before
-    reset,        ///< the value went down: the counter was cleared in between, or the node restarted
-    implausible,  ///< it has counted more than its link can carry, or it is below zero
-  };
-  Kind kind{};
+  ChangeKind kind{};
   std::optional<std::uint64_t> delta{};  ///< in the unit of the counter; absent if not known
 
   // Of a change between rows:
@@ -61,7 +65,7 @@ std::optional<double> seconds_between(async::Time before, async::Time now);
 
 /// The greatest number of octets a second that the link of a port can carry in one direction, at the best rate of both ends. Of a
 /// port without a link, which may have had one a moment ago: at the best rate of the port. Absent if it is not known.
-std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port);
+std::optional<double> octets_per_second(const subnet::Subnet& subnet, PortIndex port);
 
 /// The share of `seconds`, 0 to 1, in which a port had data to send and sent none: PortXmitWait (IBA 16.1.3.5) grew by `waited` ticks, and
 /// its PMA reports `tick` in PortSamplesControl (IBA 16.1.3.2). Absent if the rate of the link is not known, or no time has passed.
@@ -73,7 +77,7 @@ std::optional<double> waiting_share(std::uint64_t waited, std::uint8_t tick, dou
 /// The changes of counters of one port, or of all ports of a node together. Most counters of errors of a good fabric stand still, and are
 /// not kept.
 struct PortChanges {
-  subnet::PortIndex port = subnet::none;
+  PortIndex port = subnet::none;
   std::optional<double> seconds{};  ///< between the readings that are compared; absent with one reading
   bool began_anew{};                ///< all counters that had counted something began again: it restarted, or all were cleared
   bool has_discard_details{};       ///< PortXmitDiscardDetails was read
@@ -95,12 +99,10 @@ class RowDifference {
   RowDifference(const CounterRow* before, const CounterRow& now, std::optional<double> octets_per_second);
 
   CounterChange change(std::size_t column) const;
-  /// The seconds between the two readings of errors; absent if not known.
   std::optional<double> error_seconds() const { return error_seconds_; }
   /// Whether the counters of the port, taken together, started again: all that had counted something were cleared, or the node restarted.
   bool began_anew() const;
   PortChanges errors() const;
-  /// The changes of the counters of data and packets, as far as they are known.
   PortChanges traffic() const;
 
  private:
@@ -110,6 +112,57 @@ class RowDifference {
   const CounterRow* before_;
   const CounterRow& now_;
   std::optional<double> octets_per_second_, error_seconds_, traffic_seconds_;
+};
+
+// What is kept from one reading to the next: the last row of each port, and what PMAs can do. It outlives models: its key is the GUID of a
+// node and the number of a port, so that a fabric may be swept again between two readings.
+//
+//   CounterHistory history;
+//   const std::optional<CounterRow> before = history.take(key, reading.row);    // nothing the first time
+//   … RowDifference(before ? &*before : nullptr, reading.row, octets_per_second) …
+
+struct CounterKey {
+  Guid node;
+  std::uint8_t twin{};  ///< how many nodes of the model before this one claim the same GUID; not_kept: too many
+  static constexpr std::uint8_t not_kept = 255;
+  std::uint8_t port{};  ///< PortSelect: the number of a port, or subnet::all_ports
+  auto operator<=>(const CounterKey&) const = default;
+};
+
+struct CounterKeyHash {
+  std::size_t operator()(const CounterKey& key) const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // spreads GUIDs that differ in low bits
+    // The top 16 bits of a GUID are of its vendor's OUI: there a port of one node takes no number of another node of that vendor.
+    return static_cast<std::size_t>((key.node.value ^ std::uint64_t{key.port} << 56U ^ std::uint64_t{key.twin} << 48U) * odd);
+  }
+};
+
+CounterKey counter_key(const subnet::Subnet& subnet, NodeIndex node, std::uint8_t select);
+
+class CounterHistory {
+ public:
+  /// Keeps a row in the place of the one before, which it returns. Nothing if it is the first one of this port, or if too many nodes claim
+  /// its GUID. Details that were not read are taken from the row before, if their sum has not moved since.
+  std::optional<CounterRow> take(const CounterKey& key, const CounterRow& row);
+  const CounterRow* last(const CounterKey& key) const;
+  /// Forgets nodes that `subnet`, which was swept again, does not hold. Also forgets nodes of which several claim one GUID, because their
+  /// order may have changed.
+  void keep_nodes_of(const subnet::Subnet& subnet);
+  std::size_t size() const { return rows_.size(); }  ///< of ports
+
+ private:
+  std::unordered_map<CounterKey, CounterRow, CounterKeyHash> rows_;
+};
+
+/// The capabilities of the PMAs of nodes that are read again.
+class KnownPmas {
+ public:
+  std::optional<PmaSupport> find(const subnet::Subnet& subnet, NodeIndex node) const;
+  void add(const subnet::Subnet& subnet, NodeIndex node, const PmaSupport& support);
+  void keep_nodes_of(const subnet::Subnet& subnet);
+
+ private:
+  std::unordered_map<CounterKey, PmaSupport, CounterKeyHash> supports_;  ///< PortSelect 0
 };
 
 }  // namespace ib::counters

@@ -10,8 +10,7 @@
 #include <array>
 #include <set>
 
-#include "counters/history.hpp"
-#include "counters/owner.hpp"
+#include "counters/difference.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
@@ -30,7 +29,7 @@ std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const Str
                                                sent, Bytes{}, pma);
 }
 
-PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
+PmaReading start(PortIndex port, std::uint8_t select, const PmaSupport& support) {
   PmaReading reading;
   reading.port = reading.row.port = port;
   reading.select = select;
@@ -69,7 +68,6 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
   if (further.speeds != nullptr) co_await take(reading, transactor, pma, *further.speeds, any);
 }
 
-/// The readings of a fabric, while they are made.
 class PortReader {
  public:
   PortReader(mad::Transactor& transactor, const subnet::Subnet& subnet, const ReadingPlan& plan, const subnet::SurveyOptions& options)
@@ -82,8 +80,8 @@ class PortReader {
   PortReader(const PortReader&) = delete;
   PortReader& operator=(const PortReader&) = delete;
 
-  async::Task<PmaReadings> read(std::vector<subnet::NodeIndex> nodes) {
-    for (const subnet::NodeIndex node : nodes) add(node);
+  async::Task<PmaReadings> read(std::vector<NodeIndex> nodes) {
+    for (const NodeIndex node : nodes) add(node);
     nodes_.resize(heads_.size());
     open_.resize(heads_.size(), 1);
     steps_.reserve(heads_.size());
@@ -97,7 +95,6 @@ class PortReader {
   }
 
  private:
-  /// The meaning of a question of the survey.
   struct Step {
     enum Kind : std::uint8_t { head, port, owner, clear_all, clear_port };
     std::uint32_t node;  ///< in nodes_
@@ -105,23 +102,20 @@ class PortReader {
     std::uint16_t reading = 0;  ///< in the node's `ports`; of an owner: the number of the end port
     auto operator<=>(const Step&) const = default;
   };
-  /// A node and the port whose PMA gets the first request.
   struct Head {
-    subnet::NodeIndex node;
-    subnet::PortIndex port;
+    NodeIndex node;
+    PortIndex port;
   };
 
-  void add(subnet::NodeIndex at) {
+  void add(NodeIndex at) {
     const subnet::Node& of = subnet_.node(at);
-    const std::vector<subnet::PortIndex> ports = ports_of(at);
+    const std::vector<PortIndex> ports = ports_of(at);
     const bool is_switch = of.kind() == subnet::NodeKind::sw;
     if (ports.empty() && (!is_switch || plan_.ports_of)) return;
     heads_.push_back({at, is_switch ? of.first_port : ports.front()});
   }
 
-  std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const {
-    return plan_.ports_of ? plan_.ports_of(node) : countable_ports(subnet_, node);
-  }
+  std::vector<PortIndex> ports_of(NodeIndex node) const { return plan_.ports_of ? plan_.ports_of(node) : countable_ports(subnet_, node); }
 
   /// The readings of a node; none before the first question to it.
   PmaNode& node_at(std::size_t at) {
@@ -134,7 +128,6 @@ class PortReader {
     return *node;
   }
 
-  /// Hands over the next node.
   void finish_next() {
     PmaNode node = std::move(node_at(finished_));
     nodes_[finished_++].reset();
@@ -145,7 +138,7 @@ class PortReader {
   }
 
   /// Notes the failures of Sets that were sent, or not. A failure of one that was refused is none.
-  void note_failed_sets(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
+  void note_failed_sets(NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
     for (const PmaProblem& problem : problems) {
       if (!problem.set || !problem.error || mad::unanswered_tries(*problem.error) == 0U) continue;
       const StructInfo& info = problem.whose ? smp::NodeInfo::info() : *find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
@@ -210,12 +203,11 @@ class PortReader {
 
   /// Adds a question for each end port at whose LID counters were read. False if there are none.
   bool add_owners(std::size_t at) {
-    std::set<subnet::PortIndex> ends;
+    std::set<PortIndex> ends;
     for_each_reading(node_at(at), [&](const PmaReading& reading) {
       if (reading.known()) ends.insert(subnet_.end_port_of(reading.port));
     });
-    for (const subnet::PortIndex end : ends)
-      add_next({static_cast<std::uint32_t>(at), Step::owner, std::uint16_t{subnet_.port(end).number}}, end);
+    for (const PortIndex end : ends) add_next({static_cast<std::uint32_t>(at), Step::owner, std::uint16_t{subnet_.port(end).number}}, end);
     return !ends.empty();
   }
 
@@ -304,7 +296,7 @@ class PortReader {
     add_port_clears(at, [](const PmaReading& reading) { return reading.select != 0; });
   }
 
-  void add_next(Step step, subnet::PortIndex port) {
+  void add_next(Step step, PortIndex port) {
     ++open_[step.node];
     steps_.push_back(step);
     survey_.add_next(port);
@@ -313,7 +305,7 @@ class PortReader {
   void add_ports(std::uint32_t at) {
     PmaNode& node = node_at(at);
     const bool silent = node.problem && (reads_nothing() || !node.problem->error || mad::is_timeout(*node.problem->error));
-    for (const subnet::PortIndex port : ports_of(node.node)) {
+    for (const PortIndex port : ports_of(node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
       // A PMA that did not answer the request for ClassPortInfo gets no requests for its ports.
       if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
@@ -376,7 +368,7 @@ class PortReader {
     co_return error;
   }
 
-  bool is_read_by_port(subnet::PortIndex port) const {
+  bool is_read_by_port(PortIndex port) const {
     const bool is_host = subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw;
     return plan_.ports == ReadingPlan::Ports::each || (plan_.ports == ReadingPlan::Ports::of_hosts && is_host);
   }
@@ -443,10 +435,10 @@ const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
   return has_blocks ? &extended_speeds_layout(mode) : nullptr;
 }
 
-std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {
+std::vector<PortIndex> countable_ports(const subnet::Subnet& subnet, NodeIndex at) {
   const subnet::Node& node = subnet.node(at);
   const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
-  std::vector<subnet::PortIndex> ports;
+  std::vector<PortIndex> ports;
   ports.reserve(node.slots);
   for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
     if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
@@ -483,7 +475,7 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
   co_return reading;
 }
 
-async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<NodeIndex> nodes,
                                    ReadingPlan plan, subnet::SurveyOptions options) {
   PortReader reader(transactor, subnet, plan, options);
   co_return co_await reader.read(std::move(nodes));

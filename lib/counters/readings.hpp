@@ -14,39 +14,42 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/types.hpp"
+#include "mad/transactor.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::counters {
 
-/// A request to a PMA that failed.
 struct PmaProblem {
   std::uint16_t attribute{};                     ///< the attribute of the Get or Set
   bool set{};                                    ///< the request was a Set
   std::shared_ptr<const mad::MadError> error{};  ///< null: no GMP reaches the PMA
-  bool whose{};                                  ///< the counters were read, and whose they are is not known (counters/owner.hpp)
+  bool whose{};                                  ///< the counters were read, and whose they are is not known
 };
 
 /// The counters of one port, or the sums of all ports of a node.
 struct PmaReading {
-  subnet::PortIndex port = subnet::none;  ///< of all ports together: the port whose PMA was read
-  std::uint8_t select{};                  ///< PortSelect: the number of the port, or all_ports
-  PmaSupport support;                     ///< of its PMA; empty if the PMA did not answer
-  CounterRow row;                         ///< nothing is known of it where counters were not read
-  std::vector<PmaProblem> problems;       ///< in their order; after a Get of counters has failed, the reading ends
+  PortIndex port = subnet::none;     ///< of all ports together: the port whose PMA was read
+  std::uint8_t select{};             ///< PortSelect: the number of the port, or all_ports
+  PmaSupport support;                ///< of its PMA; empty if the PMA did not answer
+  CounterRow row;                    ///< nothing is known of it where counters were not read
+  std::vector<PmaProblem> problems;  ///< in their order; after a Get of counters has failed, the reading ends
 
-  /// Whether counters were read: PortCounters, or PortCountersExtended.
   bool known() const { return has_basic() || has_extended(); }
   bool has_basic() const { return (row.known & CounterRow::all_counters & ~std::uint64_t{row.wide}) != 0; }
   bool has_extended() const { return row.wide != 0; }
 };
 
 struct PmaNode {
-  subnet::NodeIndex node = subnet::none;
-  subnet::PortIndex first = subnet::none;  ///< the port whose PMA got the request for ClassPortInfo
+  NodeIndex node = subnet::none;
+  PortIndex first = subnet::none;          ///< the port whose PMA got the request for ClassPortInfo
   std::optional<async::Time> begun;        ///< when the first request was sent
   PmaSupport support;                      ///< of that PMA; empty if the PMA did not answer
   std::optional<PmaProblem> problem;       ///< of ClassPortInfo
@@ -64,7 +67,6 @@ struct Further {
 
 class KnownPmas;
 
-/// What is read of which ports, and what is cleared.
 struct ReadingPlan {
   enum class Counts : std::uint8_t {
     errors,
@@ -80,15 +82,14 @@ struct ReadingPlan {
   };
   Ports ports = Ports::summed;
   /// The ports of a node that are read, by number. Null: countable_ports(). A node without any is passed over.
-  std::function<std::vector<subnet::PortIndex>(subnet::NodeIndex)> ports_of{};
-  /// What else is read after a reading. Null: nothing.
+  std::function<std::vector<PortIndex>(NodeIndex)> ports_of{};
   std::function<Further(const PmaReading&)> further{};
   /// The counters that are cleared after they were read, or unread with Counts::none. Null: none.
   CounterChoice clear{};
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
   /// The capabilities of PMAs that are known, whose ClassPortInfo is not requested; gets those that answer. Null: none is known.
   KnownPmas* pmas{};
-  /// Requests who is at the LIDs at which counters were read (counters/owner.hpp). Counters of a LID whose node is not the one of the model
+  /// Requests who is at the LIDs at which counters were read. Counters of a LID whose node is not the one of the model
   /// are not read: a reading then has the error as its last problem. Null: this is not requested, because counters are read once, right
   /// after a sweep, or come from a stored fabric. Not together with `clear`: there the NodeInfo that is requested before each Set says it.
   mad::Transactor* owners{};
@@ -102,14 +103,14 @@ struct ReadingPlan {
 struct PmaReadings {
   std::vector<PmaNode> nodes;             ///< in the order of the argument `nodes`; empty with ReadingPlan::on_node
   std::vector<subnet::Failure> failures;  ///< one for each silent agent and for each refused request
-  std::vector<subnet::NodeIndex> moved;   ///< nodes whose LID another node has now (ReadingPlan::owners)
+  std::vector<NodeIndex> moved;           ///< nodes whose LID another node has now (ReadingPlan::owners)
 };
 
 /// The layout of PortExtendedSpeedsCounters of a port whose link has that FEC mode. Null if its PMA does not say that it has the attribute.
 const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode);
 
 /// The ports of a node whose counters can be read by GMPs: those that are known to exist. Port 0 of a switch only if it is an enhanced one.
-std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);
+std::vector<PortIndex> countable_ports(const subnet::Subnet& subnet, NodeIndex node);
 
 /// Whether all counters of a node were read: all ports together, or each port that it has (NumPorts), also a port that `subnet` does not
 /// know.
@@ -128,7 +129,7 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
                                  const ReadingPlan& plan);
 
 /// Reads, and clears, as `plan` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
-async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<NodeIndex> nodes,
                                    ReadingPlan plan, subnet::SurveyOptions options);
 
 // Clears (IBA 16.1.3.5): a Set of an attribute of counters with a reset mask that selects the counters. Bits 0…15 of a reset mask are the
@@ -150,5 +151,31 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
 /// that was not read is read first, and is not cleared if that fails; unless the plan reads nothing. Returns the failed requests.
 async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
                                                     const ReadingPlan& plan, std::span<const PmaReading> read);
+
+// The owner of counters. A PMA is requested at a LID, and its answer names no node. LIDs change hands: the subnet manager assigns them
+// again, and cables are moved. A reading therefore belongs to a node only if the node at the LID said so in the same round. It is requested
+// after the counters, by the same LID: one SMP for each end port. Without that answer the counters are not read, whatever the PMA answered.
+
+struct Owner {
+  Guid node;
+  std::uint8_t port{};  ///< of a channel adapter or a router; 0: all ports share the LID, as of a switch
+  bool operator==(const Owner&) const = default;
+};
+
+Owner owner_of(const subnet::Subnet& subnet, PortIndex port);
+/// The owner of the LID at which a node has answered with this NodeInfo.
+Owner owner_of(const smp::NodeInfo& info);
+
+/// Requests the NodeInfo of the node at the LID of `pma`, the path to a PMA. `smps` must send SMPs to the node itself, and must not answer
+/// from a cache. Returns null if that node is `owner`, else subnet::WrongNode or the error of the request.
+async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& smps, path::Path pma, Owner owner);
+
+/// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set/set_target.hpp): of another node, or not
+/// answered. Null: no error.
+bool is_of_identity(const mad::MadError* error);
+/// Turns the failure of a check_owner() into one of counters that were not read. The node may be well.
+void say_not_read(subnet::Failure& failure);
+/// The reason why counters were not read, from an error of check_owner(): "LID 5 belongs to 0000:0000:0000:0300 now".
+std::string why_not_read(const mad::MadError& error);
 
 }  // namespace ib::counters

@@ -65,28 +65,19 @@ ErrorThresholds ErrorThresholds::parse(std::string_view text) {
 
 ErrorThresholds ErrorThresholds::read(const std::string& file) { return parse(read_regular_file(file, longest_file)); }
 
-ErrorThresholds ErrorThresholds::given(const std::string& file) {
-  ErrorThresholds thresholds = read(file);
-  if (!thresholds.bad_lines().empty()) throw UsageError(why_bad(file, thresholds.bad_lines().front()));
-  return thresholds;
-}
-
-ErrorThresholds ErrorThresholds::of_site(Log& log) {
-  ErrorThresholds thresholds;
+ErrorThresholds ErrorThresholds::given_or_usual(const std::optional<std::string>& file, Log& log, ErrorThresholds usual) {
+  if (file) {
+    ErrorThresholds given = read(*file);
+    if (!given.bad_lines().empty()) throw UsageError(why_bad(*file, given.bad_lines().front()));
+    return given;
+  }
   try {
-    thresholds = read(default_error_thresholds_file);
+    usual.add(read(default_error_thresholds_file));
   } catch (const SysError& error) {
     if (error.code() != ENOENT && error.code() != EACCES) throw;
   }
-  for (const BadLine& line : thresholds.bad_lines()) log.warning(why_bad(default_error_thresholds_file, line));
-  return thresholds;
-}
-
-ErrorThresholds ErrorThresholds::given_or_usual(const std::optional<std::string>& file, Log& log) {
-  if (file) return given(*file);
-  ErrorThresholds thresholds = usual();
-  thresholds.add(of_site(log));
-  return thresholds;
+  for (const BadLine& line : usual.bad_lines()) log.warning(why_bad(default_error_thresholds_file, line));
+  return usual;
 }
 
 std::optional<std::uint64_t> ErrorThresholds::find(std::string_view counter) const {

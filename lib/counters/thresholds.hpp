@@ -43,12 +43,9 @@ class ErrorThresholds {
   static ErrorThresholds parse(std::string_view text);
   /// Reads `file`, which may have up to 1 MiB. Throws as read_regular_file() does.
   static ErrorThresholds read(const std::string& file);
-  /// Reads the file of a command line. Throws UsageError for a wrong line: its counter would have a threshold that nobody has chosen.
-  static ErrorThresholds given(const std::string& file);
-  /// The thresholds of the site's file; none if that is missing or unreadable. A wrong line is a warning.
-  static ErrorThresholds of_site(Log& log);
-  /// All thresholds of `file`, if it is given, else the default ones, changed by the site's file.
-  static ErrorThresholds given_or_usual(const std::optional<std::string>& file, Log& log);
+  /// The thresholds of `file`, if a command line gives it: throws UsageError for a wrong line, whose counter would have a threshold that
+  /// nobody has chosen. Else the usual ones, changed by the site's file, which may be missing or unreadable; a wrong line is a warning.
+  static ErrorThresholds given_or_usual(const std::optional<std::string>& file, Log& log, ErrorThresholds usual = ErrorThresholds::usual());
 
   /// The threshold of a counter by its name in iba-defs. Nothing if the counter has none.
   std::optional<std::uint64_t> find(std::string_view counter) const;

@@ -3,17 +3,73 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "health/checks.hpp"
 #include "health/finding.hpp"
+#include "health/hosts.hpp"
 #include "health/input.hpp"
-#include "health/scope.hpp"
+#include "phy/port_row.hpp"
+#include "routing/tables.hpp"
+#include "subnet/model/model.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::health {
+
+// The part of a fabric that the user wants to know about.
+
+struct Scope {
+  bool is_all = true;
+  std::vector<bool> ports, nodes;  ///< by their indexes, unless it is all
+
+  bool has_port(PortIndex port) const { return is_all || ports[port]; }
+  bool has(const Finding& finding) const;
+  /// Whether a port or node is in the scope. False for a place that no longer exists or that did not answer.
+  bool has(const Place& place) const;
+  void narrow(Finding& finding) const;
+};
+
+/// How many machines with channel adapters, Aggregation Nodes excepted, switches and links are in a scope.
+std::size_t host_count(const Subnet& subnet, const HostNames& names, const Scope& scope = {});
+std::size_t switch_count(const Subnet& subnet, const Scope& scope = {});
+std::size_t link_count(const Subnet& subnet, const Scope& scope = {});
+
+/// One node, with its ports and those at the other ends of their links.
+Scope scope_around(const Subnet& subnet, NodeIndex centre);
+
+/// The ports at both ends of all links that packets between `hosts`, nodes of the model, go over, as the tables say, and the nodes of
+/// these ports. Where packets do not arrive, the links up to the fault.
+Scope scope_between(const routing::Network& network, const routing::LinearTables& tables, const std::set<NodeIndex>& hosts);
+
+// The checks. To add one: a function and a row at the end of the file of its topic in checks/, a test and a paragraph in ibtool-health(1).
+
+struct Check {
+  std::string_view id;                                  ///< `symbol-errors`: never changes
+  Level level;                                          ///< of its findings, unless they say otherwise
+  Sources needs;                                        ///< besides Source::topology
+  std::string_view text;                                ///< why a finding matters, as a sentence
+  std::string_view remedy;                              ///< what to do, as a sentence; actions in braces (Finding::what_to_do)
+  void (*run)(const Input& input, Findings& findings);  ///< adds what it finds
+  bool is_of_link = false;                              ///< the PortInfo and counters of one link show it: no sweep is needed
+};
+
+/// All checks by topic, in the order of the manual page.
+std::span<const Check> all_checks();
+/// The check of that id; null if there is none.
+const Check* find_check(std::string_view id);
+
+struct Selection {
+  std::vector<const Check*> only;  ///< empty: all
+  std::vector<const Check*> skip;
+  std::string_view why_not = "not requested";  ///< the reason given for the checks that are not among these
+  bool has(const Check& check) const;
+  Sources needs() const;
+};
 
 // What was read out of what there is. A check that has seen a part says so, and nothing is proved about a link whose ends were not both
 // read.
@@ -42,11 +98,10 @@ const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check)
 
 /// "counters of 3 of 53 nodes", "PortInfo of 71 of 72 ports", "watched 3 of 53 nodes", "SMInfo of 1 of 2 subnet managers"
 std::string coverage_text(const Coverage& coverage);
-/// "port_info", "counters", "window", "pkeys", "fec", "managers", "phy", "environment"
 std::string_view name_of_covered(Source source);
 
 /// The seconds for which both ends of the link of a port were watched; absent if they were not, or if it has no link.
-std::optional<double> seconds_at_both_ends(const Input& input, subnet::PortIndex port);
+std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port);
 
 struct CheckResult {
   const Check* check{};
@@ -70,7 +125,6 @@ struct Diagnosis {
   std::vector<Coverage> coverage;        ///< what was read out of what there is
 
   std::size_t count(Level level) const { return levels.at(static_cast<std::size_t>(level)); }
-  /// Whether there is a finding of this level or a worse one.
   bool any_from(Level level) const;
   /// What was read in part, or not at all.
   std::vector<const Coverage*> gaps() const;
@@ -84,12 +138,11 @@ enum class Verdict : std::uint8_t {
   unknown,   ///< there are none, and not everything was read
 };
 
-/// "healthy", "findings", "unknown".
 std::string_view name(Verdict verdict);
 
 struct VerdictFacts {
   /// `diagnosis` is of `subnet`, and must outlive this object.
-  VerdictFacts(Verdict of, const Diagnosis& diagnosed, const subnet::Subnet& subnet, const HostNames& names = {}, const Scope& scope = {});
+  VerdictFacts(Verdict of, const Diagnosis& diagnosed, const Subnet& subnet, const HostNames& names = {}, const Scope& scope = {});
 
   Verdict verdict;
   const Diagnosis& diagnosis;
@@ -105,5 +158,34 @@ std::string verdict_text(const VerdictFacts& facts);
 
 /// Runs the checks of `selection` for which `input` has the sources. Only findings of `scope` are kept.
 Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope = {});
+
+// One fault becomes one finding. The findings of one cable are merged: it is replaced once, whatever the checks found on it. The symptoms
+// at other places of a cable that carries nothing become a part of its finding.
+
+/// Puts a finding into another one, which keeps its check, level and confidence, and names the other check in `also`.
+void fold(Finding& to, Finding from);
+
+/// Puts the findings of each cable together: the worst of them with the evidence and the details of all. The result is sorted by level,
+/// then by check and place, whatever order `findings` has.
+Findings merge(Findings findings, const Input& input);
+
+/// Moves symptoms into the findings that explain them (Finding::symptom, Finding::lost): links that siblings have and a node has not, into
+/// the finding that these links are gone; the silence at both ports of a cable that is up and passes nothing, into one finding of that
+/// cable; requests that were lost on such a cable, or on one whose ports are not Active; counters of a cable that are full or were cleared.
+/// `findings` come from merge(), and stay in their order.
+Findings explain(Findings findings, const Input& input);
+
+// What the physical layer says of the ports of a finding: why a port is down, its bit error ratios, its module.
+
+/// What was read of a port, as a phrase: the trouble, the last reason why the link went down, ratios, the module. Text of the device is
+/// escaped. Empty if nothing is worth a word.
+std::string layer_text(const phy::PortRow& row, bool is_up);
+
+/// Adds to each finding of a cable, or of ports, what Input::phy has of the first ports of it; the remedy for the trouble of a port that is
+/// down takes the place of the check's.
+void add_layer(Findings& findings, const Input& input);
+
+/// The ports of findings to which add_layer() adds something, the worst first; each once.
+std::vector<PortIndex> ports_of(const Findings& findings, const Input& input);
 
 }  // namespace ib::health

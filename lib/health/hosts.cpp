@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -80,7 +79,6 @@ void expand(const std::string& before, std::string_view rest, std::string_view w
 
 bool is_of_device(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// The number N of a word `device_N`.
 std::optional<unsigned> number_behind_line(std::string_view device) {
   const auto line = device.rfind('_');
   return line == std::string_view::npos || line == 0 ? std::nullopt : number_in(device.substr(line + 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Hosts. A host may have several channel adapters; their descriptions begin with its name: "n042 mlx5_0", "n042 mlx5_1". All channel
 // adapters with one host name are of one machine. Where adapters with different SystemImageGUIDs have one and the same description, the
-// name is that of several machines, as "(none)" or "node" is: then each SystemImageGUID is a machine.
+// name is of several machines, as "(none)" or "node" is: then each SystemImageGUID is a machine.
 #pragma once
 
 #include <compare>
@@ -25,7 +25,7 @@ class HostNames {
   explicit HostNames(const std::string& expression);
 
   /// The name of the host of a channel adapter. Empty for other nodes, and where the description has no name of a host: it is missing, is
-  /// that of an Aggregation Node, or has_default_description().
+  /// an Aggregation Node's, or has_default_description().
   std::string host_of(const subnet::Node& node) const;
 
  private:
@@ -36,7 +36,7 @@ class HostNames {
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
 std::set<std::string> expand_hosts(std::string_view text);
 
-/// Whether a description does not distinguish its node from others: it is missing, is that of the chip, or has no name of a host.
+/// Whether a description does not distinguish its node from others: it is missing, is the chip's, or has no name of a host.
 bool has_default_description(const subnet::Node& node);
 
 /// The number N of an HCA where the description of its node names a device that ends in `_N` (mlx5_2) beside `host`, the name of its host.

@@ -4,18 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
+#include <cmath>
 #include <iterator>
-#include <map>
 
-#include "health/checks.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "base/parse.hpp"
 #include "health/diagnosis.hpp"
 
 namespace ib::health {
 namespace {
-
-using subnet::PortIndex;
-using subnet::Subnet;
 
 PortIndex peer_in_baseline(const Input& input, PortIndex at) {
   if (input.baseline == nullptr) return subnet::none;
@@ -25,14 +25,14 @@ PortIndex peer_in_baseline(const Input& input, PortIndex at) {
 }
 
 bool is_watched(const PortChanges& counts) {
-  const auto is_implausible = [](const CounterChange& change) { return change.kind == CounterChange::Kind::implausible; };
+  const auto is_implausible = [](const CounterChange& change) { return change.kind == ChangeKind::implausible; };
   return counts.seconds && std::ranges::none_of(counts.changes, is_implausible);
 }
 
 template <class IsRead>
 Coverage cover(const Input& input, Source source, const std::vector<PortIndex>& ports, IsRead is_read) {
   Coverage coverage{source, {}};
-  std::map<subnet::NodeIndex, bool> nodes;
+  std::map<NodeIndex, bool> nodes;
   for (const PortIndex port : ports) {
     const bool was_read = is_read(port);
     ++coverage.ports.of;
@@ -99,6 +99,38 @@ const Covered& words_of(Source source) {
   return *std::ranges::find(all, source, &Covered::source);
 }
 
+using Member = double Thresholds::*;
+
+constexpr std::pair<std::string_view, Member> members[] = {
+    {"error_ratio", &Thresholds::error_ratio},
+    {"warning_ratio", &Thresholds::warning_ratio},
+    {"least_errors", &Thresholds::least_errors},
+    {"recoveries_error", &Thresholds::recoveries_error},
+    {"recoveries_a_minute", &Thresholds::recoveries_a_minute},
+    {"events", &Thresholds::events},
+    {"wait_ticks", &Thresholds::wait_ticks},
+    {"congestion_heads", &Thresholds::congestion_heads},
+    {"light_loss", &Thresholds::light_loss},
+    {"lane_times", &Thresholds::lane_times},
+    {"lane_ratio", &Thresholds::lane_ratio},
+};
+
+void set_threshold(const SettingLine& line, Thresholds& thresholds) {
+  if (!line.has_equals) throw UsageError("not a line NAME=NUMBER");
+  const std::string_view name = line.name, text = line.value;
+  const auto* const found = std::ranges::find(members, name, &std::pair<std::string_view, Member>::first);
+  if (found == std::end(members)) {
+    std::vector<std::string_view> names;
+    for (const auto& [known, member] : members) names.push_back(known);
+    throw UsageError(fmt::format("no threshold is called {}{}", in_quotes(name), did_you_mean(name, names)));
+  }
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    throw UsageError(fmt::format("{} is not a number from 0 on", in_quotes(text)));
+  thresholds.*(found->second) = value;
+}
+
 }  // namespace
 
 PortIndex former_peer(const Input& input, PortIndex port) {
@@ -144,7 +176,7 @@ std::vector<Coverage> coverage_of(const Input& input) {
   add(Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); });
   add(Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); });
   add(Source::phy, input.phy_ports, [&input](PortIndex at) { return has_judged_parts(input.phy.find(at)); });
-  const auto is_known = [&input](subnet::NodeIndex node) { return input.phy.environment(node) != nullptr; };
+  const auto is_known = [&input](NodeIndex node) { return input.phy.environment(node) != nullptr; };
   add_counted(Source::environment, static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
               input.environment_nodes.size());
   if (!input.planes.of_node.empty())
@@ -184,6 +216,17 @@ std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
   const PortChanges *here = input.counts.find(port), *there = input.counts.find(peer);
   if (here == nullptr || there == nullptr || !is_watched(*here) || !is_watched(*there)) return std::nullopt;
   return std::min(*here->seconds, *there->seconds);
+}
+
+void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
+    try {
+      set_threshold(*line, thresholds);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line->number, error.message()));
+    }
+  }
 }
 
 }  // namespace ib::health

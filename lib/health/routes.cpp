@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <string>
-#include <utility>
 
 #include "health/checks/common.hpp"
 #include "mad/error.hpp"
@@ -23,8 +21,6 @@ namespace {
 using routing::Fault;
 using routing::Network;
 using routing::Route;
-using subnet::NodeIndex;
-using subnet::PortIndex;
 
 // The subnet manager has set these routes: a sweep sets them again.
 constexpr std::string_view circle_remedy =
@@ -48,14 +44,14 @@ const FaultWords& words_of(Fault fault) {
 
 /// A finding of the cable at a port, of the port, or of its node.
 enum class At { cable, port, node };
-Finding finding_at(const subnet::Subnet& subnet, subnet::PortIndex port, At at) {
+Finding finding_at(const Subnet& subnet, PortIndex port, At at) {
   Place place = place_of(subnet, port);
   if (at == At::node) place.port = subnet::none;
   return on_place(subnet, place, at == At::cable);
 }
 
 Finding on_switches(const Network& network, const std::vector<routing::SwitchIndex>& switches) {
-  std::vector<subnet::NodeIndex> nodes;
+  std::vector<NodeIndex> nodes;
   for (const routing::SwitchIndex at : switches) nodes.push_back(network.switches()[at].node);
   return on_nodes(nodes);
 }
@@ -102,7 +98,7 @@ Finding group_finding_of(const Network& network, const routing::Cause& cause) {
 
 /// Channels that wait for each other. `is_found`: with the SLs that packets have; else with some SLs.
 Finding circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
-  std::vector<subnet::PortIndex> ports;
+  std::vector<PortIndex> ports;
   for (const routing::LoopChannel& channel : loop.cycle) ports.push_back(network.port_of(channel.port_id));
   Finding circle = on_ports(network.subnet(), ports);
   circle.remedy = circle_remedy;
@@ -222,7 +218,7 @@ std::vector<LostRequest> lost_requests(const Input& input) {
 
 std::set<TableBlock> judge_ways(const routing::Network& network, const routing::FindOutPort& find, const std::vector<LostRequest>& requests,
                                 Input& input) {
-  const subnet::Subnet& subnet = network.subnet();
+  const Subnet& subnet = network.subnet();
   std::set<TableBlock> missing;
   input.broken_ways.clear();
   input.nodes_not_traced.clear();

@@ -19,7 +19,7 @@
 namespace ib::health {
 
 struct RouteTables {
-  explicit RouteTables(const subnet::Subnet& subnet)
+  explicit RouteTables(const Subnet& subnet)
       : network(subnet),
         linear(network.switches().size(), network.last_lid()),
         multicast(network.switches().size()),
@@ -44,17 +44,15 @@ struct RouteAnalysis {
 /// `tables` must outlive the task.
 async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::ReadLanes read_lanes, routing::Pause pause);
 
-/// Whether a request was routed by LID and not answered.
 bool is_silence_by_lid(const subnet::Failure& failure);
 /// Whether a request went to the subnet administrator, whatever node it was about.
 bool is_query(const subnet::Failure& failure);
 /// Whether a request was lost at a place that is known (Input::broken_ways).
 bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure);
-/// Whether the requests to a node by LID, or its answers, are lost at such a place.
-bool is_cut_off(const Input& input, subnet::NodeIndex node);
+bool is_cut_off(const Input& input, NodeIndex node);
 
 struct LostRequest {
-  subnet::NodeIndex node = subnet::none;
+  NodeIndex node = subnet::none;
   Lid dlid, slid;
   auto operator<=>(const LostRequest&) const = default;
 };

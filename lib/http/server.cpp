@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <iterator>
@@ -141,7 +140,7 @@ std::string path_of(std::string_view target) {
 /// A connection, and the body that is on its way to its client. It is closed if it does not send a request in time.
 class Client final : public async::Timer {
  public:
-  /// What a connection waits for. To make room, those of the first kind are closed first.
+  /// What a connection waits for. To make room, connections of the first kind are closed first.
   enum class Awaited : std::uint8_t {
     next_request,
     first_request,

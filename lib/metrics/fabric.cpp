@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "base/parse.hpp"
-#include "subnet/model/names.hpp"
+#include "mad/error.hpp"
 
 namespace ib::metrics {
 namespace {
-
-using subnet::PortIndex;
 
 /// The place of a device: the name of the node at the other end of its first link, and the port there.
 std::pair<std::string_view, unsigned> place_of(const subnet::Subnet& subnet, const Device& device) {
@@ -22,6 +20,15 @@ std::pair<std::string_view, unsigned> place_of(const subnet::Subnet& subnet, con
 }
 
 constexpr std::chrono::hours remembered{24};
+
+using Outcome = DeviceReading::Outcome;
+
+/// Whether a request was not answered. Otherwise it was refused, or no path leads to the PMA.
+bool is_silence(const counters::PmaReading& reading) {
+  if (reading.problems.empty()) return true;
+  const std::shared_ptr<const mad::MadError>& error = reading.problems.back().error;
+  return error != nullptr && mad::is_timeout(*error);
+}
 
 }  // namespace
 
@@ -45,7 +52,7 @@ void SweptFabric::remember(const SweptFabric& before) {
 /// Of several devices with one GUID the first one is the same in each sweep: the one whose name and place are first.
 void SweptFabric::list_devices() {
   std::vector<Device> all;
-  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     if (node.kind() == subnet::NodeKind::sw) all.push_back({node.info.port_guid, at, node.first_port, true});
     if (node.kind() != subnet::NodeKind::ca) continue;
@@ -69,7 +76,7 @@ void SweptFabric::list_devices() {
   switch_count = static_cast<std::size_t>(std::ranges::count(devices, true, &Device::is_switch));
 }
 
-std::string_view SweptFabric::name(subnet::NodeIndex node) const { return trim(subnet::name_of(subnet.node(node), &names)); }
+std::string_view SweptFabric::name(NodeIndex node) const { return trim(subnet::name_of(subnet.node(node), &names)); }
 
 PortStates::PortStates(const subnet::Subnet& subnet) {
   states_.reserve(subnet.ports().size());
@@ -95,6 +102,155 @@ PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, Po
     if (state.is_known() && !state.is_link_up()) return subnet::none;
   }
   return peer;
+}
+
+CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states,
+                           bool hcas, bool details, counters::KnownPmas& pmas)
+    : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), pmas_(pmas) {
+  reading_->fabric = fabric_;
+  reading_->begun = loop.now();
+  reading_->devices.resize(hcas ? fabric_->devices.size() : fabric_->switch_count);
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) device_at_[fabric_->devices[at].port] = at;
+  std::size_t rows = 0;
+  for (const NodeIndex node : nodes()) rows += ports_of(node).size();
+  reading_->rows.reserve(rows);  // no more: a large fabric has millions of counters
+}
+
+std::vector<NodeIndex> CounterRound::nodes() const {
+  std::vector<NodeIndex> nodes;
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) nodes.push_back(fabric_->devices[at].node);
+  const auto hosts = nodes.begin() + static_cast<std::ptrdiff_t>(fabric_->switch_count);
+  std::sort(hosts, nodes.end());
+  nodes.erase(std::unique(hosts, nodes.end()), nodes.end());
+  std::erase_if(nodes, [this](NodeIndex node) { return ports_of(node).empty(); });
+  return nodes;
+}
+
+PortIndex CounterRound::first_port(NodeIndex at) const {
+  const subnet::Node& node = fabric_->subnet.node(at);
+  return node.kind() == subnet::NodeKind::sw ? node.first_port : ports_of(at).front();
+}
+
+/// Calls `use` with the GUID and the reading of each device of a node that has something to read.
+template <class Use>
+void CounterRound::each_device(NodeIndex node, Use use) const {
+  const auto use_device = [&](PortIndex end) { use(fabric_->devices[device_at_.at(end)].guid, reading_->devices[device_at_.at(end)]); };
+  const subnet::Node& of = fabric_->subnet.node(node);
+  if (of.kind() == subnet::NodeKind::sw) return use_device(of.first_port);
+  std::ranges::for_each(ports_of(node), use_device);
+}
+
+bool CounterRound::is_silent(NodeIndex node, const std::set<Guid>& silent) const {
+  bool all = true;
+  each_device(node, [&](Guid guid, const DeviceReading&) { all = all && silent.contains(guid); });
+  return all;
+}
+
+void CounterRound::take_silent(NodeIndex node) {
+  const float seconds = std::chrono::duration<float>(loop_.now() - reading_->begun).count();
+  each_device(node, [&](Guid, DeviceReading& device) {
+    device.outcome = Outcome::silent;
+    device.seconds = seconds;
+    device.first_row = static_cast<std::uint32_t>(reading_->rows.size());
+  });
+}
+
+std::vector<Device> CounterRound::read_devices() const {
+  std::vector<Device> read;
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) {
+    if (reading_->devices[at].rows != 0) read.push_back(fabric_->devices[at]);
+  }
+  return read;
+}
+
+void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
+  if (ports.empty()) return;
+  std::vector<DeviceReading*> all;
+  for (const auto& [port, at] : device_at_) {
+    if (ports.contains(port)) reading_->devices[at].outcome = why;
+    all.push_back(&reading_->devices[at]);
+  }
+  std::ranges::sort(all, {}, &DeviceReading::first_row);
+  auto kept = reading_->rows.begin();
+  for (DeviceReading* device : all) {
+    const auto first = reading_->rows.begin() + device->first_row, last = first + device->rows;
+    if (device->outcome == Outcome::moved || device->outcome == Outcome::unowned) device->rows = 0;
+    device->first_row = static_cast<std::uint32_t>(kept - reading_->rows.begin());
+    if (device->rows != 0) kept = std::move(first, last, kept);
+  }
+  reading_->rows.erase(kept, reading_->rows.end());
+}
+
+void CounterRound::take_ticks(const std::map<PortIndex, std::optional<std::uint8_t>>& ticks) {
+  for (const auto& [port, tick] : ticks) {
+    if (const auto device = device_at_.find(port); device != device_at_.end()) reading_->devices[device->second].tick = tick;
+  }
+}
+
+void CounterRound::take(subnet::Failures failures) {
+  for (subnet::Failure& failure : failures) {
+    failure.error.reset();
+    reading_->failures.push_back(std::move(failure));
+  }
+}
+
+std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
+  const subnet::Node& node = fabric_->subnet.node(at);
+  const bool is_switch = node.kind() == subnet::NodeKind::sw;
+  std::vector<PortIndex> ports;
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const PortIndex port = node.first_port + number;
+    if (linked_peer(fabric_->subnet, *states_, port) == subnet::none) continue;
+    if (is_switch || device_at_.contains(port)) ports.push_back(port);
+  }
+  return ports;
+}
+
+counters::ReadingPlan CounterRound::plan() {
+  counters::ReadingPlan plan;
+  plan.counts = counters::ReadingPlan::Counts::all;
+  plan.ports = counters::ReadingPlan::Ports::each;
+  plan.pmas = &pmas_;
+  plan.ports_of = [this](NodeIndex node) { return ports_of(node); };
+  plan.on_node = [this](const counters::PmaNode& node) { take(node); };
+  if (!details_) return plan;
+  plan.further = [this](const counters::PmaReading& reading) {
+    counters::Further further{false, true, true, nullptr};
+    if (!reading_->fec_modes) return further;
+    if (const auto mode = reading_->fec_modes->find(reading.port); mode != reading_->fec_modes->end())
+      further.speeds = counters::blocks_layout(reading.support, mode->second);
+    return further;
+  };
+  return plan;
+}
+
+void CounterRound::take(const counters::PmaNode& node) {
+  const async::Time from = node.begun.value_or(loop_.now());
+  const subnet::Node& of = fabric_->subnet.node(node.node);
+  const auto device = [&](PortIndex end) -> DeviceReading& { return reading_->devices[device_at_.at(end)]; };
+  if (of.kind() == subnet::NodeKind::sw) return take(device(of.first_port), node.ports, from);
+  for (const counters::PmaReading& reading : node.ports) take(device(reading.port), std::span(&reading, 1), from);
+}
+
+/// Takes the readings of the ports of one device.
+void CounterRound::take(DeviceReading& to, std::span<const counters::PmaReading> readings, async::Time begun) {
+  to.first_row = static_cast<std::uint32_t>(reading_->rows.size());
+  async::Time ended = begun;
+  bool is_silent = false, is_refused = false;
+  for (const counters::PmaReading& reading : readings) {
+    if (reading.known()) {
+      reading_->rows.push_back(reading.row);
+      to.lacks_details |= details_ && !reading.row.is_known(counters::column_of("port_local_physical_errors"));
+      ended = std::max({ended, reading.row.error_time, reading.row.traffic_time});
+    } else {
+      (is_silence(reading) ? is_silent : is_refused) = true;
+    }
+  }
+  to.rows = static_cast<std::uint32_t>(reading_->rows.size()) - to.first_row;
+  const bool has_failed = is_silent || is_refused;
+  to.outcome = !has_failed ? Outcome::read : to.rows != 0 ? Outcome::partly : is_silent ? Outcome::silent : Outcome::refused;
+  const async::Duration took = (has_failed ? loop_.now() : ended) - begun;
+  to.seconds = std::chrono::duration<float>(took).count();
 }
 
 }  // namespace ib::metrics

@@ -8,18 +8,23 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "async/clock.hpp"
+#include "async/loop.hpp"
+#include "counters/difference.hpp"
+#include "counters/readings.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
-#include "phy/table.hpp"
+#include "phy/reading.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
 #include "subnet/model/names.hpp"
@@ -27,13 +32,16 @@
 
 namespace ib::metrics {
 
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
 using WallTime = std::chrono::system_clock::time_point;
 
 /// What has a `guid` of its own in metrics: a switch, or one port of a channel adapter, which counts as an HCA of its own.
 struct Device {
   Guid guid;  ///< the port GUID; of a switch the GUID of its port 0
-  subnet::NodeIndex node = subnet::none;
-  subnet::PortIndex port = subnet::none;  ///< the end port
+  NodeIndex node = subnet::none;
+  PortIndex port = subnet::none;  ///< the end port
   bool is_switch{};
 };
 
@@ -47,15 +55,15 @@ struct GoneDevice {
 
 /// A subnet manager that answered.
 struct Manager {
-  subnet::PortIndex port = subnet::none;  ///< the end port where it runs
+  PortIndex port = subnet::none;  ///< the end port where it runs
   smp::SMInfo info;
 };
 
 /// The subnet managers that the sweep found, as they were polled.
 struct Managers {
   std::vector<Manager> known;
-  std::vector<subnet::PortIndex> silent;  ///< those that did not answer
-  std::size_t refused{};                  ///< those that answered with an error
+  std::vector<PortIndex> silent;  ///< those that did not answer
+  std::size_t refused{};          ///< those that answered with an error
 };
 
 /// A fabric as one sweep found it.
@@ -76,9 +84,9 @@ struct SweptFabric : subnet::SweptSubnet {
   /// Calls `use` with each external port of a switch, or with the one port of an HCA.
   template <class Use>
   void each_port(const Device& device, Use use) const {
-    const subnet::PortIndex first = device.port + (device.is_switch ? 1 : 0);
-    const subnet::PortIndex last = device.port + (device.is_switch ? subnet.node(device.node).slots : 1);
-    for (subnet::PortIndex port = first; port < last; ++port) use(port);
+    const PortIndex first = device.port + (device.is_switch ? 1 : 0);
+    const PortIndex last = device.port + (device.is_switch ? subnet.node(device.node).slots : 1);
+    for (PortIndex port = first; port < last; ++port) use(port);
   }
   /// Fills the list of devices from the model.
   void list_devices();
@@ -87,7 +95,7 @@ struct SweptFabric : subnet::SweptSubnet {
   void remember(const SweptFabric& before);
   bool has_twins(Guid guid) const { return std::ranges::binary_search(twins, guid); }
   /// The name of a node without blanks at both ends. Not escaped.
-  std::string_view name(subnet::NodeIndex node) const;
+  std::string_view name(NodeIndex node) const;
 };
 
 /// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6), and whose links run at another rate than at the sweep.
@@ -102,24 +110,24 @@ class PortStates {
     bool is_link_up() const { return physical == link_up; }
     bool operator==(const State&) const = default;
   };
-  State of(subnet::PortIndex port) const { return states_[port]; }
-  void set(subnet::PortIndex port, State state) { states_[port] = state; }
+  State of(PortIndex port) const { return states_[port]; }
+  void set(PortIndex port, State state) { states_[port] = state; }
   /// Takes over the states that `later` knows of the same ports. Returns the ports whose state was known and has changed.
-  std::vector<subnet::PortIndex> update(const PortStates& later);
+  std::vector<PortIndex> update(const PortStates& later);
   /// Notes that the link of a port does not run at the rate that the sweep found. The present rate of both ends is known after the next
   /// sweep.
-  void set_other_rate(subnet::PortIndex port) { other_rates_.insert(port); }
-  bool has_other_rate(subnet::PortIndex port) const { return other_rates_.contains(port); }
+  void set_other_rate(PortIndex port) { other_rates_.insert(port); }
+  bool has_other_rate(PortIndex port) const { return other_rates_.contains(port); }
 
  private:
   static constexpr std::uint8_t link_up = 5;
   std::vector<State> states_;
-  std::set<subnet::PortIndex> other_rates_;
+  std::set<PortIndex> other_rates_;
 };
 
 /// The port at the other end of the link of a port. None if there is no link: no peer in the model, or a poll of either end, later than the
 /// sweep, found the link down.
-subnet::PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, subnet::PortIndex port);
+PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, PortIndex port);
 
 struct DeviceReading {
   enum class Outcome : std::uint8_t {
@@ -217,6 +225,55 @@ struct View {
 
   /// The findings, unless their reading is not shown; else null.
   const Findings* shown_findings() const { return findings && (reading || findings->needs_no_reading) ? findings.get() : nullptr; }
+};
+
+// One reading of counters in progress: the ports to read, and the rows for the answers.
+
+class CounterRound {
+ public:
+  /// `pmas` has what is known of PMAs already, and gets what is learnt. It must outlive this object.
+  CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states, bool hcas,
+               bool details, counters::KnownPmas& pmas);
+  CounterRound(const CounterRound&) = delete;
+  CounterRound& operator=(const CounterRound&) = delete;
+
+  /// The nodes that have something to read, each once.
+  std::vector<NodeIndex> nodes() const;
+  /// The port whose PMA is requested first of such a node.
+  PortIndex first_port(NodeIndex node) const;
+  /// Whether none of the devices of a node answered, according to `silent`.
+  bool is_silent(NodeIndex node, const std::set<Guid>& silent) const;
+  /// What counters::read_pmas() reads. This object must outlive it.
+  counters::ReadingPlan plan();
+  /// Notes that a node did not answer: its counters are not read.
+  void take_silent(NodeIndex node);
+  /// The devices of which counters were read so far.
+  std::vector<Device> read_devices() const;
+  /// Notes that the counters of these devices, by port, belong to other devices (Outcome::moved), or that it is not known whose they are
+  /// (Outcome::unowned). Drops their rows.
+  void take_unowned(const std::set<PortIndex>& ports, DeviceReading::Outcome why);
+  /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details.
+  void read_fec(std::shared_ptr<const subnet::FecModes> modes) { reading_->fec_modes = std::move(modes); }
+  /// Notes PortSamplesControl.Tick of the devices that were read, by port.
+  void take_ticks(const std::map<PortIndex, std::optional<std::uint8_t>>& ticks);
+  void take(subnet::Failures failures);
+  /// The reading, once all nodes have been taken. The caller sets its times.
+  std::shared_ptr<Reading> take() { return std::move(reading_); }
+
+ private:
+  template <class Use>
+  void each_device(NodeIndex node, Use use) const;
+  std::vector<PortIndex> ports_of(NodeIndex node) const;
+  void take(const counters::PmaNode& node);
+  void take(DeviceReading& to, std::span<const counters::PmaReading> readings, async::Time begun);
+
+  async::Loop& loop_;
+  std::shared_ptr<const SweptFabric> fabric_;
+  std::shared_ptr<const PortStates> states_;
+  bool details_;
+  counters::KnownPmas& pmas_;
+  std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
+  std::unordered_map<PortIndex, std::size_t> device_at_;  ///< in Reading::devices, by end port
 };
 
 }  // namespace ib::metrics

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The families of other exporters by their names and labels.
 // - treydock's infiniband_exporter 0.10: for switches and once more for HCAs. A port without a link has no sample in any of them.
-// - guilbaults' infiniband-exporter 0.0.6: of links that are Active. Data are words of 32 bits there. A counter that was read and is 0 has
-// a
-//   sample here, so that its first increase can be seen; theirs has none.
+// - guilbaults' infiniband-exporter 0.0.6: of links that are Active. Data are words of 32 bits there. A counter that was read and is 0
+//   has a sample here, so that its first increase can be seen; theirs has none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +18,6 @@
 
 namespace ib::metrics {
 namespace {
-
-using subnet::PortIndex;
 
 /// Gb/s of a lane on the wire, and without what the line code takes. treydock's exporter has 250 for XDR, which is wrong.
 struct LaneRate {
@@ -131,7 +128,6 @@ constexpr FamilyColumn rate_columns[] = {
 };
 constexpr FamilyColumn outcome_columns[] = {
     {"collect_duration_seconds", report::gauge("seconds"), "Time from the first request for counters to the last answer.",
-
      write_outcome<[](const DeviceReading& of, bool) { return static_cast<double>(of.seconds); }>},
     {"collect_error", report::gauge(), "1 where counters were not read, for whatever reason.",
      write_outcome<[](const DeviceReading& of, bool details) { return has_failed(of) || (details && of.lacks_details); }>},

@@ -40,6 +40,124 @@ std::optional<double> rate(std::optional<std::uint64_t> count, std::optional<dou
 
 std::uint64_t all_raw_errors(const PortRow& row) { return std::accumulate(row.raw_errors.begin(), row.raw_errors.end(), std::uint64_t{0}); }
 
+constexpr double longest_short_meters = 100;  // NVIDIA's limit between low-latency FEC and the stronger code
+
+// IBA promises 1e-12; makers test cables to 1e-14 and better.
+constexpr LinkLimits plain{{1e-14, 1e-12}, {1e-14, 1e-12}, "no retransmission"};
+// NVIDIA's bring-up guide for clusters, of links with low-latency FEC and retransmission, and of those with the code KP4.
+constexpr LinkLimits low_latency{{5e-12, 1e-11}, {5e-15, 1e-14}, "low-latency FEC, up to 100 m"};
+constexpr LinkLimits strong{{5e-15, 1e-14}, {5e-15, 1e-14}, "KP4 FEC, or longer than 100 m"};
+
+bool is_long(const PortRow& row) {
+  if (!row.has_module() || row.module.type == reg::ModuleType::passive_copper) return false;
+  return cable_meters(row.module.length, row.module.identifier).value_or(0) > longest_short_meters;
+}
+
+std::vector<double> known(const std::vector<std::optional<double>>& lanes_of) {
+  std::vector<double> values;
+  for (const std::optional<double>& value : lanes_of) {
+    if (value) values.push_back(*value);
+  }
+  return values;
+}
+
+/// The power of the lane that is farthest beyond a threshold. Thresholds that exclude each other are none.
+std::optional<Excess> power_alarm(const std::vector<double>& powers, std::uint16_t raw_low, std::uint16_t raw_high) {
+  const auto limit_of = [](std::uint16_t raw) { return raw == 0 ? std::nullopt : module_dbm(raw); };
+  const std::optional<double> low = limit_of(raw_low), high = limit_of(raw_high);
+  if (low && high && *low >= *high) return {};
+  std::optional<Excess> worst;
+  double farthest = 0;
+  for (const double power : powers) {
+    const double below = low ? *low - power : 0, above = high ? power - *high : 0;
+    if (std::max(below, above) <= farthest) continue;
+    farthest = std::max(below, above);
+    worst = below >= above ? Excess{power, *low, true} : Excess{power, *high, false};
+  }
+  return worst;
+}
+
+using report::cell;
+using report::Cell;
+using report::Coded;
+using report::counter;
+using report::gauge;
+using report::text_cell;
+
+Cell only_if(bool is_known, Cell value) { return is_known ? std::move(value) : Cell(std::monostate{}); }
+
+template <class Enum>
+Cell coded_cell(bool is_known, Enum value) {
+  return is_known ? Coded{static_cast<double>(value), std::string(to_text(value))} : Coded{};
+}
+
+Cell list_cell(std::vector<std::optional<double>> values) {
+  return values.empty() ? report::Numbers() : report::Numbers(std::move(values));
+}
+
+template <std::uint64_t PortRow::*value>
+Cell count_cell(const PortRow& row) {
+  return only_if(row.has(Part::physical), row.*value);
+}
+
+Cell raw_errors_cell(const PortRow& row) {
+  std::vector<std::optional<double>> values;
+  for (std::size_t lane = 0; lane < row.active_lanes && row.has(Part::statistics); ++lane)
+    values.emplace_back(static_cast<double>(row.raw_errors.at(lane)));
+  return list_cell(std::move(values));
+}
+
+Cell trouble_cell(const PortRow& row) {
+  if (!row.has(Part::troubleshooting)) return Coded{};
+  return Coded{static_cast<double>(row.trouble), std::string(trouble_text(row.trouble))};
+}
+
+Cell module_text(const PortRow& row, std::span<const std::uint8_t> text) { return only_if(row.has_module(), text_cell(padded_text(text))); }
+
+/// A limit of the module, in dBm; one that is zero is not given.
+Cell power_limit(const PortRow& row, std::uint16_t raw) { return only_if(row.has_module() && raw != 0, cell(module_dbm(raw))); }
+
+constexpr std::array<report::Column<PortRow>, link_columns + module_columns> columns{{
+    {{"fec_mode", "FEC", report::state(), false, true}, [](const PortRow& r) { return coded_cell(r.has(Part::operation), r.fec_mode); }},
+    {{"raw_ber", "RAW BER", gauge()}, [](const PortRow& r) { return cell(raw_ber(r)); }},
+    {{"effective_ber", "EFFECTIVE", gauge()}, [](const PortRow& r) { return cell(effective_ber(r)); }},
+    {{"symbol_ber", "SYMBOL", gauge()}, [](const PortRow& r) { return cell(symbol_ber(r)); }},
+    {{"seconds_since_clear", "SECONDS", gauge("s")}, [](const PortRow& r) { return cell(seconds_since_clear(r)); }},
+    {{"raw_errors_per_lane", "RAW ERRORS", counter()}, raw_errors_cell},
+    {{"corrected_blocks", "CORRECTED", counter()}, count_cell<&PortRow::corrected_blocks>},
+    {{"uncorrectable_blocks", "UNCORRECTABLE", counter()}, count_cell<&PortRow::uncorrectable_blocks>},
+    {{"link_down_events", "DOWN", counter()},
+     [](const PortRow& r) { return only_if(r.has(Part::physical), std::uint64_t{r.link_down_events}); }},
+    {{"link_recovery_events", "RECOVERED", counter()},
+     [](const PortRow& r) { return only_if(r.has(Part::physical), std::uint64_t{r.link_recovery_events}); }},
+    {{"last_down.down_reason", "LAST DOWN", {}, false, true},
+     [](const PortRow& r) { return coded_cell(r.has(Part::link_down), r.down_reason); }},
+    {{"last_down.initiator", "BY", {}, false, true}, [](const PortRow& r) { return coded_cell(r.has(Part::link_down), r.down_initiator); }},
+    {{"trouble.code", "TROUBLE", report::state(), false, true}, trouble_cell},
+    {{"trouble.number", "CODE", {}, false, false, true},
+     [](const PortRow& r) { return only_if(r.has(Part::troubleshooting), std::uint64_t{r.trouble}); }},
+    {{"trouble.device_text", "DEVICE SAYS"}, [](const PortRow& r) { return text_cell(std::string(r.trouble_text)); }},
+    {{"trouble.remedy", "WHAT TO DO"},
+     [](const PortRow& r) { return only_if(r.has(Part::troubleshooting), text_cell(std::string(remedy(r.trouble)))); }},
+    {{"module.identifier", "MODULE", {}, false, true}, [](const PortRow& r) { return coded_cell(r.has_module(), r.module.identifier); }},
+    {{"module.vendor", "VENDOR"}, [](const PortRow& r) { return module_text(r, r.module.vendor); }},
+    {{"module.part_number", "PART"}, [](const PortRow& r) { return module_text(r, r.module.part_number); }},
+    {{"module.hardware_revision", "REVISION"}, [](const PortRow& r) { return module_text(r, r.module.revision); }},
+    {{"module.serial_number", "SERIAL"}, [](const PortRow& r) { return module_text(r, r.module.serial_number); }},
+    {{"module.module_firmware", "FIRMWARE"}, [](const PortRow& r) { return text_cell(module_firmware(r)); }},
+    {{"module.length_meters", "METERS"},
+     [](const PortRow& r) { return only_if(r.has_module(), cell(cable_meters(r.module.length, r.module.identifier))); }},
+    {{"module.temperature_celsius", "C", gauge("C")}, [](const PortRow& r) { return cell(module_temperature(r)); }},
+    {{"module.voltage_millivolts", "MV", gauge("mV")}, [](const PortRow& r) { return cell(module_voltage(r)); }},
+    {{"module.rx_power_dbm", "RX DBM", gauge("dBm")}, [](const PortRow& r) { return list_cell(rx_power_dbm(r)); }},
+    {{"module.tx_power_dbm", "TX DBM", gauge("dBm")}, [](const PortRow& r) { return list_cell(tx_power_dbm(r)); }},
+    {{"module.bias_milliamperes", "BIAS MA", gauge("mA")}, [](const PortRow& r) { return list_cell(bias_milliamperes(r)); }},
+    {{"module.power_low_alarm_dbm", "LOW DBM"}, [](const PortRow& r) { return power_limit(r, r.module.rx_power_low); }},
+    {{"module.power_high_alarm_dbm", "HIGH DBM"}, [](const PortRow& r) { return power_limit(r, r.module.rx_power_high); }},
+    {{"module.temperature_alarm_celsius", "ALARM C"},
+     [](const PortRow& r) { return only_if(r.has_module(), cell(module_celsius(r.module.temperature_high))); }},
+}};
+
 }  // namespace
 
 bool PortRow::has_module() const {
@@ -181,6 +299,86 @@ Window window_between(const PortRow& before, ReceivedBits bits_before, const Por
     window.link_recoveries = growth(before.link_recovery_events, after.link_recovery_events);
   }
   return window;
+}
+
+std::optional<LinkLimits> ber_limits(const PortRow& row) {
+  using enum reg::FecMode;
+  if (!row.has(Part::operation)) return {};
+  switch (row.fec_mode) {
+    case none:
+    case firecode:
+    case rs_528_514:
+      return plain;
+    case quad_rs_544_514:
+    case interleaved_rs_544_514:
+    case rs_544_514:
+      return strong;
+    case ll_rs_271_257:
+    case quad_rs_546_516_plr:
+    case octet_rs_546_516_plr:
+    case ll_rs_272_257:
+    case interleaved_ll_rs_272_257:
+    case interleaved_rs_544_514_plr:
+    case rs_544_514_plr:
+    case ll_rs_271_257_plr:
+    case ll_rs_272_257_plr:
+    case interleaved_ll_rs_272_257_plr:
+    case double_rs_288_258_plr:
+    case quad_rs_288_258_plr:
+    case octet_rs_288_258_plr:
+      return is_long(row) ? strong : low_latency;
+  }
+  return {};
+}
+
+double seconds_to_prove(double ratio, double bits_per_second) { return 3 / (ratio * bits_per_second); }
+
+std::optional<Excess> temperature_alarm(const PortRow& row) {
+  const std::optional<double> now = module_temperature(row), limit = module_celsius(row.module.temperature_high);
+  if (!now || !limit || *now < *limit) return {};
+  return Excess{*now, *limit, false};
+}
+
+std::optional<Excess> rx_power_alarm(const PortRow& row) {
+  return power_alarm(known(rx_power_dbm(row)), row.module.rx_power_low, row.module.rx_power_high);
+}
+std::optional<Excess> tx_power_alarm(const PortRow& row) {
+  return power_alarm(known(tx_power_dbm(row)), row.module.tx_power_low, row.module.tx_power_high);
+}
+
+std::optional<double> attenuation(const PortRow& from, const PortRow& to) {
+  const std::vector<double> sent = known(tx_power_dbm(from)), received = known(rx_power_dbm(to));
+  if (sent.empty() || received.empty()) return {};
+  const double average = std::accumulate(sent.begin(), sent.end(), 0.0) / static_cast<double>(sent.size());
+  return average - *std::ranges::min_element(received);
+}
+
+std::optional<WeakLane> weak_lane(const PortRow& row, double times, double least) {
+  if (!row.has(Part::statistics) || row.active_lanes < 2) return {};
+  WeakLane worst;
+  for (std::size_t lane = 0; lane < std::min<std::size_t>(row.active_lanes, lanes); ++lane) {
+    const std::optional<double> ber = ratio(row.lane_ber.at(lane));
+    if (!ber) return {};
+    if (*ber > worst.ber) {
+      worst.others = worst.ber;
+      worst.ber = *ber;
+      worst.lane = lane;
+    } else {
+      worst.others = std::max(worst.others, *ber);
+    }
+  }
+  if (worst.ber < least || worst.ber < times * worst.others) return {};
+  return worst;
+}
+
+const report::Column<PortRow>& row_column(std::size_t number) { return columns.at(number); }
+
+void visit(report::Sink& sink, const PortRow& row) {
+  report::MemberWriter writer(sink);
+  for (const report::Column<PortRow>& column : columns) {
+    if (!column.text_only) writer.write(column, column.get(row));
+  }
+  writer.end();
 }
 
 }  // namespace ib::phy

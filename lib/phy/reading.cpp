@@ -5,11 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <set>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "async/group.hpp"
 #include "iba/generic.hpp"
@@ -20,9 +16,6 @@
 
 namespace ib::phy {
 namespace {
-
-using subnet::NodeIndex;
-using subnet::PortIndex;
 
 constexpr std::uint16_t register_not_supported = 0x14;  // a MAD status of AccessRegister
 constexpr unsigned most_timeouts = 3;                   // after which a device gets no further request
@@ -37,7 +30,6 @@ bool is_of_other_register(const mad::MadError& error) {
 }
 bool is_busy(std::uint16_t status) { return (status & mad::status::busy) != 0; }
 
-/// A device, and which of its ports are read next.
 struct DeviceProgress {
   std::size_t row{};                  ///< in Reading::devices
   PortIndex first = subnet::none;     ///< the first of its given ports
@@ -94,7 +86,7 @@ class Reader {
         row.plane = static_cast<std::uint8_t>(plane);
       }
     }
-    for (DeviceProgress& device : devices_) {  // the given ports may all be down, and the LID that of another port
+    for (DeviceProgress& device : devices_) {  // the given ports may all be down, and the LID another port's
       const NodeIndex node = found_.devices[device.row].node;
       for (unsigned number = 1; number < subnet_.node(node).slots; ++number) take_path(device, subnet_.port_of(node, number));
     }

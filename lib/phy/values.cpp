@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/values.hpp"
+#include "phy/port_row.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
+
+#include "base/escape.hpp"
+#include "phy/reading.hpp"
 
 namespace ib::phy {
 namespace {
 
-/// By Quantity.
-constexpr std::array<ValueRange, 8> limits{{
+constexpr std::array<ValueRange, 8> value_ranges{{
     {0, 40, "", "scripts of operators: greater magnitudes mean that nothing was measured"},
     {-50, 130, "C", "SFF-8472, CMIS: the range of modules is at most -40 to 125 C"},
     {-50, 150, "C", "an ASIC shuts down far below"},
@@ -32,7 +33,6 @@ std::optional<double> within(double value, Quantity quantity) {
 
 double as_signed(std::uint16_t raw) { return static_cast<double>(static_cast<std::int16_t>(raw)); }
 
-/// Whether a module's memory is as CMIS has it.
 bool has_cmis(reg::ModuleIdentifier identifier) {
   using enum reg::ModuleIdentifier;
   constexpr std::array cmis{sfp_dd, qsfp_dd, qsfp_cmis, osfp, dsfp};
@@ -88,9 +88,77 @@ const TroubleGroup* group_of(std::uint16_t code) {
   return found != groups.end() ? &*found : nullptr;
 }
 
+class Collector {
+ public:
+  /// Adds a number of 16 bits if it has no value. Zero is not a measurement.
+  void add(std::string key, std::uint16_t raw, const std::optional<double>& value, Quantity quantity) {
+    if (raw != 0 && !value) add(std::move(key), fmt::format("0x{:04x}", raw), raw == all_ones ? "all ones" : range_of(quantity));
+  }
+  void add(std::string key, BitErrorRatio ber) {
+    if (ber == BitErrorRatio{} || ratio(ber)) return;
+    add(std::move(key), fmt::format("coefficient 0x{:02x}, magnitude 0x{:02x}", ber.coefficient, ber.magnitude),
+        range_of(Quantity::ber_magnitude));
+  }
+  void add_ones(std::string key, Bytes bytes) {
+    const auto is_ones = [](std::uint8_t byte) { return byte == 0xff; };
+    if (std::ranges::all_of(bytes, is_ones)) add(std::move(key), "0x" + hex_text(bytes), "all ones");
+  }
+  std::vector<ImpossibleValue> take() { return std::move(found_); }
+
+ private:
+  static std::string range_of(Quantity quantity) {
+    const ValueRange& limits = limits_of(quantity);
+    const std::string unit = limits.unit.empty() ? std::string() : fmt::format(" {}", limits.unit);
+    return fmt::format("not from {:g} to {:g}{} ({})", limits.least, limits.greatest, unit, limits.source);
+  }
+  void add(std::string key, std::string bytes, std::string why) { found_.push_back({std::move(key), std::move(bytes), std::move(why)}); }
+
+  std::vector<ImpossibleValue> found_;
+};
+
+void collect_ratios(const PortRow& row, Collector& found) {
+  found.add("raw_ber", row.raw_ber);
+  found.add("effective_ber", row.effective_ber);
+  found.add("symbol_ber", row.symbol_ber);
+  for (std::size_t lane = 0; lane < row.lane_ber.size(); ++lane) found.add(fmt::format("lanes[{}].raw_ber", lane), row.lane_ber.at(lane));
+}
+
+/// What a module measures, as far as it says that it does.
+void collect_measurements(const PortRow& row, Collector& found) {
+  namespace monitors = reg::monitor_capabilities;
+  const Module& module = row.module;
+  const auto measures = [&module](std::uint8_t quantity) { return (module.monitored & quantity) != 0; };
+  if (measures(monitors::temperature))
+    found.add("module.temperature_celsius", module.temperature, module_celsius(module.temperature), Quantity::module_temperature);
+  if (measures(monitors::voltage))
+    found.add("module.voltage_millivolts", module.voltage, module_millivolts(module.voltage), Quantity::module_voltage);
+  for (std::size_t lane = 0; lane < std::min<std::size_t>(row.active_lanes, lanes); ++lane) {
+    const std::uint16_t rx = module.rx_power.at(lane), tx = module.tx_power.at(lane), bias = module.bias.at(lane);
+    if (measures(monitors::rx_power)) found.add(fmt::format("module.rx_power_dbm[{}]", lane), rx, module_dbm(rx), Quantity::optical_power);
+    if (measures(monitors::tx_power)) found.add(fmt::format("module.tx_power_dbm[{}]", lane), tx, module_dbm(tx), Quantity::optical_power);
+    if (measures(monitors::tx_bias))
+      found.add(fmt::format("module.bias_milliamperes[{}]", lane), bias, bias_milliamperes(bias, module.scale), Quantity::bias_current);
+  }
+}
+
+void collect_module(const PortRow& row, Collector& found) {
+  const Module& module = row.module;
+  found.add_ones("module.vendor", module.vendor);
+  found.add_ones("module.part_number", module.part_number);
+  found.add_ones("module.hardware_revision", module.revision);
+  found.add_ones("module.serial_number", module.serial_number);
+  const std::array<std::uint8_t, 1> length{module.length};
+  if (!cable_meters(module.length, module.identifier)) found.add_ones("module.length_meters", length);
+  collect_measurements(row, found);
+  found.add("module.temperature_alarm_celsius", module.temperature_high, module_celsius(module.temperature_high),
+            Quantity::module_temperature);
+  found.add("module.power_low_alarm_dbm", module.rx_power_low, module_dbm(module.rx_power_low), Quantity::optical_power);
+  found.add("module.power_high_alarm_dbm", module.rx_power_high, module_dbm(module.rx_power_high), Quantity::optical_power);
+}
+
 }  // namespace
 
-const ValueRange& limits_of(Quantity quantity) { return limits.at(static_cast<std::size_t>(quantity)); }
+const ValueRange& limits_of(Quantity quantity) { return value_ranges.at(static_cast<std::size_t>(quantity)); }
 
 std::optional<double> ratio(BitErrorRatio ber) {
   constexpr std::uint8_t no_error = 254, no_error_either = 255;
@@ -158,5 +226,27 @@ std::string_view remedy(std::uint16_t code) {
 }
 
 bool is_trouble(std::uint16_t code) { return code != no_trouble && code != no_information; }
+
+std::vector<ImpossibleValue> impossible_values(const PortRow& row) {
+  Collector found;
+  if (row.has(Part::statistics)) collect_ratios(row, found);
+  if (row.has_module()) collect_module(row, found);
+  return found.take();
+}
+
+std::vector<ImpossibleValue> impossible_values(const EnvironmentRow& row) {
+  Collector found;
+  for (const Sensor& sensor : row.sensors) {
+    const std::string name = fmt::format("sensor {}: ", sensor.index);
+    found.add(name + "temperature_celsius", sensor.raw_celsius, sensor.celsius, Quantity::sensor_temperature);
+    found.add(name + "max_celsius", sensor.raw_greatest, sensor.greatest, Quantity::sensor_temperature);
+    found.add(name + "limit_celsius", sensor.raw_limit, sensor.limit, Quantity::sensor_temperature);
+  }
+  for (const Fan& fan : row.fans) {
+    const std::optional<double> rpm = fan.rpm ? std::optional<double>(*fan.rpm) : std::nullopt;
+    found.add(fmt::format("fan {}: rpm", fan.index), fan.raw_rpm, rpm, Quantity::fan_speed);
+  }
+  return found.take();
+}
 
 }  // namespace ib::phy

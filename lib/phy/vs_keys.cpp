@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/vs_keys.hpp"
+#include "phy/reading.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
@@ -168,7 +168,7 @@ using subnet::Speed;
 
 constexpr Speed fastest_speed = Speed::xdr;
 
-// What was not read is null in all views. Rates follow subnet/model/rate.hpp, and counters follow counters/counters.hpp: which field counts
+// What was not read is null in all views. Rates follow subnet/model/rate.hpp, and counters follow counters/row.hpp: which field counts
 // is decided by the capabilities that the port or the PMA reports.
 
 constexpr std::string_view node_views = R"(

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "async/group.hpp"
-#include "counters/owner.hpp"
+#include "counters/readings.hpp"
 #include "iba-gen/mad.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"

@@ -10,7 +10,7 @@
 // the SA. Optional attributes, which some agents may handle badly, are read last. An agent that answers that it lacks an attribute gets one
 // request for it. A silent agent costs one chain of tries, is one failure, and gets no requests of the following parts. An agent that does
 // not answer one attribute, but others, gets them. What agents answer by GMP at a LID is of the node only if that node says at the end of
-// each part that the LID is its own (counters/owner.hpp).
+// each part that the LID is its own (counters/readings.hpp).
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,7 @@
 
 #include "base/log.hpp"
 #include "metrics/families.hpp"
-#include "tools/exporter/fabric_reader.hpp"
-#include "tools/exporter/pages.hpp"
+#include "tools/exporter/engine.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/world.hpp"
 

@@ -24,7 +24,6 @@
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/exporter/engine.hpp"
-#include "tools/exporter/pages.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/world.hpp"

@@ -15,7 +15,6 @@
 #include <string>
 
 #include "counters/difference.hpp"
-#include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"

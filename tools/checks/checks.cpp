@@ -33,8 +33,6 @@ namespace ib::tools {
 namespace checks {
 namespace {
 
-using subnet::NodeIndex;
-using subnet::PortIndex;
 using Counters = std::unordered_map<PortIndex, counters::CounterRow>;
 using Counts = counters::ReadingPlan::Counts;
 
@@ -132,8 +130,6 @@ class Check final : public Command {
   }
 
  private:
-  // One node or port.
-
   async::Task<> check_one(Stack& stack, Emit& emit, Fabric& fabric, CheckReport& report) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const Destination node = co_await stack.manners().smp_node(counted_.target);
@@ -168,7 +164,6 @@ class Check final : public Command {
     }
   }
 
-  /// The record that matches, of which there is at most one.
   static async::Task<sa::Records> find_record(mad::Transactor& transactor, const sa::Pattern& pattern) {
     mad::Result<sa::Records> found = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
     if (!found && !sa::is_no_records(found.error())) found.error().raise();
@@ -235,8 +230,6 @@ class Check final : public Command {
     subnet.link(port, there);
   }
 
-  // The whole fabric.
-
   async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
     co_await discover(session, discovery_, fabric);
@@ -257,7 +250,6 @@ class Check final : public Command {
     }
   }
 
-  /// Whether the command line names no nodes, or names this one.
   bool is_wanted(NodeIndex node) const { return targets_.empty() || std::ranges::find(chosen_, node, &ChosenNode::node) != chosen_.end(); }
   /// Whether the command line names no nodes, or this port or all ports of its node.
   bool is_wanted(const subnet::Subnet& subnet, PortIndex at) const {
@@ -344,7 +336,6 @@ class Check final : public Command {
     co_return counters;
   }
 
-  /// The ports of a node with counters: all ports of a switch except port 0.
   std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, NodeIndex node) const {
     std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
     std::erase_if(ports, [&](PortIndex port) {
@@ -389,8 +380,6 @@ class Check final : public Command {
     for (const CheckRow& row : rows) report.count(row);
     if (failed) std::ranges::for_each(rows, [&report](CheckRow& row) { report.show(std::move(row)); });
   }
-
-  // Both.
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 

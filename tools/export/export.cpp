@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "metrics/counter_round.hpp"
+#include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"

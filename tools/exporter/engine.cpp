@@ -6,13 +6,9 @@
 
 #include "async/group.hpp"
 #include "base/escape.hpp"
-#include "base/log.hpp"
-#include "metrics/families.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/frame/port_gate.hpp"
-#include "tools/frame/stack.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools::exporter {
@@ -30,7 +26,7 @@ bool is_same_port(const smp::PortInfo& before, const smp::PortInfo& now) {
   return before.lid == now.lid && before.lmc == now.lmc && before.master_sm_lid == now.master_sm_lid && before.port_state == now.port_state;
 }
 
-SweepCauses::Cause cause_of(const subnet::Subnet& subnet, subnet::PortIndex port) {
+SweepCauses::Cause cause_of(const subnet::Subnet& subnet, PortIndex port) {
   return {metrics::device_guid(subnet, port), subnet.port(port).number};
 }
 
@@ -255,9 +251,9 @@ void Engine::take_failures(const Reading& reading) {
 
 /// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
 void Engine::take_link_counts(const Reading& before, const Reading& now) {
-  const std::vector<subnet::PortIndex> ports = find_new_links(before, now);
+  const std::vector<PortIndex> ports = find_new_links(before, now);
   has_new_links_ = !ports.empty();
-  for (const subnet::PortIndex port : ports) want_sweep(cause_of(now.fabric->subnet, port));
+  for (const PortIndex port : ports) want_sweep(cause_of(now.fabric->subnet, port));
 }
 
 /// What did not answer the sweep is missing in it, with all behind it, until the next one.
@@ -290,8 +286,8 @@ async::Task<> Engine::poll_states() {
 
 /// Compares what was polled with `known`, the states before, which it updates.
 void Engine::take_poll(const FabricReader& reader, std::shared_ptr<PortStates> known, const Polled& polled) {
-  for (const std::vector<subnet::PortIndex>& ports : {known->update(*polled.states), polled.differing}) {
-    for (const subnet::PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
+  for (const std::vector<PortIndex>& ports : {known->update(*polled.states), polled.differing}) {
+    for (const PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
   }
   known_states_ = std::move(known);
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,14 +20,119 @@
 
 #include "async/event.hpp"
 #include "async/task.hpp"
-#include "base/log.hpp"
+#include "http/server.hpp"
 #include "iba-gen/smp.hpp"
+#include "mad/pace.hpp"
 #include "metrics/fabric.hpp"
-#include "tools/exporter/fabric_reader.hpp"
+#include "metrics/families.hpp"
+#include "phy/reading.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+// One sweep of the fabric, and the readings that stand on it: counters of the ports that have a link, and states of the ports of switches.
+// A new sweep is a new FabricReader, so that readings on the one before can end undisturbed.
+
+/// What is read of a fabric.
+struct ReaderOptions {
+  bool hcas{}, details{};
+  subnet::NodeNameMap names{};
+  unsigned mads_per_second{};                    ///< at most; 0: as many as the fabric takes
+  bool phy{};                                    ///< registers too
+  std::shared_ptr<const phy::VsKeys> vs_keys{};  ///< for the requests for registers; null: no device has one
+};
+
+struct Polled {
+  std::shared_ptr<const metrics::PortStates> states;
+  std::vector<PortIndex> differing;  ///< not as the sweep found them: a switch with another LID, a link with another rate
+};
+
+/// The Transactors of the exporter: the layers of a Stack, limited to a number of MADs a second if that is wanted.
+struct Senders {
+  /// Opens the stack. `pace` is null without a limit. Both must outlive this object, and the stack stay open.
+  Senders(Stack& stack, mad::Pace* pace)
+      : lowest(stack.lowest_transactor(), pace),
+        smps(stack.smp_transactor(), pace),
+        urgent_smps(stack.smp_transactor(), pace, mad::Pace::Urgency::urgent),
+        gmps(stack.transactor(), pace) {}
+
+  class Sender {
+   public:
+    Sender(mad::Transactor& of, mad::Pace* pace, mad::Pace::Urgency urgency = mad::Pace::Urgency::usual) : direct_(of) {
+      if (pace != nullptr) paced_.emplace(of, *pace, urgency);
+    }
+    mad::Transactor& operator()() { return paced_ ? *paced_ : direct_; }
+
+   private:
+    mad::Transactor& direct_;
+    std::optional<mad::PacedTransactor> paced_;
+  };
+  Sender lowest;             ///< for sweeps
+  Sender smps, urgent_smps;  ///< the latter for polls, which do not wait for a sweep or a reading
+  Sender gmps;
+};
+
+class FabricReader {
+ public:
+  /// Sweeps the fabric. `before` is what was swept before, or null; `pace` limits what is sent, or is null. `stack` and `pace` must outlive
+  /// the result, and the stack stay open as long as it is used. Throws as subnet::discover() does.
+  static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
+                                                          std::shared_ptr<const metrics::SweptFabric> before);
+
+  /// `fabric` was swept from this port.
+  FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const metrics::SweptFabric> fabric, const ReaderOptions& options);
+  FabricReader(const FabricReader&) = delete;
+  FabricReader& operator=(const FabricReader&) = delete;
+
+  const std::shared_ptr<const metrics::SweptFabric>& fabric() const { return fabric_; }
+
+  /// Whether this port is still linked to the node to which it was linked at the sweep. Routes of the sweep lead elsewhere if it is not.
+  async::Task<bool> is_at_its_place();
+  /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
+  /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
+  /// Each device is then requested to say who it is, by the LID that its counters came from (counters/readings.hpp). The first reading also
+  /// requests, once, what later ones need to understand counters: PortSamplesControl of each device, and with details the FEC modes of
+  /// links.
+  async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
+  /// Reads the states of all external ports of switches, and their LIDs.
+  async::Task<Polled> poll();
+  /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
+  async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
+  /// Reads the registers of the ports of switches, with HCAs also of their ports, and the environment of switches. What fails is not there.
+  /// Devices that were silent in two readings running get no request: a protected one counts each as a violation of its key. `silences`,
+  /// which must outlive the task, has how often each was silent, and gets what this reading found; without them all devices get requests.
+  async::Task<std::shared_ptr<const phy::Reading>> read_phy(std::map<Guid, unsigned>& silences);
+
+ private:
+  path::Path polling_start() const;
+  async::Task<> read_nodes(metrics::CounterRound& round, std::vector<NodeIndex> nodes);
+  async::Task<> try_silent(metrics::CounterRound& round, std::vector<NodeIndex> nodes);
+  async::Task<> try_node(NodeIndex node, PortIndex port, std::set<NodeIndex>& answered);
+  async::Task<> read_ticks(metrics::CounterRound& round);
+  async::Task<> read_tick(const metrics::Device& device);
+  async::Task<> read_fec_modes();
+  async::Task<> check_devices(metrics::CounterRound& round);
+  async::Task<> check_device(const metrics::Device& device, std::set<PortIndex>& moved, std::set<PortIndex>& mute);
+
+  Stack& stack_;
+  Senders senders_;
+  std::shared_ptr<const metrics::SweptFabric> fabric_;
+  path::Path start_;
+  bool hcas_, details_;
+  std::shared_ptr<const phy::VsKeys> vs_keys_;
+  subnet::PortPaths paths_;
+  counters::KnownPmas pmas_;
+  /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
+  std::map<PortIndex, std::optional<std::uint8_t>> ticks_;
+  std::shared_ptr<const subnet::FecModes> fec_modes_;  ///< read once, for details
+  std::set<PortIndex> mute_;                           ///< devices whose SMA did not say by LID who it is in the last round
+};
 
 /// The intervals of the engine.
 struct Times {
@@ -106,7 +210,7 @@ std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, co
 std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port);
 
 /// The ports whose link went down, or retrained, between two readings, according to their counters.
-std::vector<subnet::PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);
+std::vector<PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);
 
 /// By row of `now`: the share of time in which the port waited (PortXmitWait) between the readings; not a number where that is not known.
 std::shared_ptr<const std::vector<float>> find_waits(const metrics::Reading& before, const metrics::Reading& now);
@@ -214,41 +318,30 @@ struct PortName {
 /// host without devices may still be starting: nothing is checked. The default port is not checked either.
 void check_named_port(Host& host);
 
-/// The local ports through which one process sees fabrics: the port of -C and -P, and the ports of --add-port. Each has an engine of its
-/// own.
-class LocalPorts {
- public:
-  /// `first` is the stack of the first port; the stacks of `others` are opened like it, by the same options. It must outlive this object.
-  /// None of them needs to be there yet.
-  LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times);
-  LocalPorts(const LocalPorts&) = delete;
-  LocalPorts& operator=(const LocalPorts&) = delete;
-
-  /// Reads all of them until the task is cancelled.
-  async::Task<> run();
-
-  /// The engine of the port of that name; an empty one is the first. Null if there is none.
-  Engine* find(std::string_view name);
-  const Engine* find(std::string_view name) const { return const_cast<LocalPorts*>(this)->find(name); }
-  /// "mlx5_0/1, mlx5_1/1".
-  std::string names() const;
-  /// Calls `use` with each engine.
-  template <class Use>
-  void each(Use use) {
-    for (LocalPort& port : ports_) use(*port.engine);
-  }
-  /// Whether all of them are ready.
-  bool are_ready() const;
-
- private:
-  struct LocalPort {
-    std::string name;
-    std::unique_ptr<Host> host;    ///< null: the host of the first stack
-    std::unique_ptr<Stack> stack;  ///< null: the first stack
-    std::unique_ptr<Engine> engine;
-  };
-  async::Loop& loop_;
-  std::deque<LocalPort> ports_;
+/// A local port through which a process sees a fabric, with an engine of its own.
+struct LocalPort {
+  std::string name;              ///< "mlx5_1/1"
+  std::unique_ptr<Host> host;    ///< null: the host of the first stack
+  std::unique_ptr<Stack> stack;  ///< null: the first stack
+  std::unique_ptr<Engine> engine;
 };
+/// First the port of -C and -P, then the ports of --add-port.
+using LocalPorts = std::vector<LocalPort>;
+/// `first` is the stack of the first port, which must outlive the result; the stacks of `others` are opened like it, by the same options.
+/// None of them needs to be there yet. Throws UsageError for a port that is named twice.
+LocalPorts local_ports(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times);
+
+// What the exporter answers to HTTP requests: /metrics, a page for people, and whether it runs and is ready.
+
+/// Which page a request for /metrics wants. Throws UsageError for a shard, a collector or a parameter that there is not.
+metrics::PagePart part_of(const http::Request& request);
+
+/// Whether the header Accept `accepted` prefers OpenMetrics (RFC 9110, 12.5.1).
+bool prefers_openmetrics(std::string_view accepted);
+
+std::string front_page(const metrics::View& view, std::chrono::system_clock::time_point now);
+
+/// Answers a request. `ports` and `rules` must outlive the body of the answer.
+http::Answer answer(const http::Request& request, const LocalPorts& ports, const metrics::PageRules& rules, const async::Clock& clock);
 
 }  // namespace ib::tools::exporter

@@ -7,9 +7,8 @@
 #include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/log.hpp"
 #include "base/parse.hpp"
-#include "tools/exporter/pages.hpp"
+#include "tools/exporter/engine.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/frame/progress.hpp"
@@ -24,8 +23,7 @@ namespace {
 /// The name of the first port. If the port does not exist yet: the name that the user gave.
 std::string first_name(Host& host) {
   try {
-    const sys::EndPort& port = host.end_port();
-    return fmt::format("{}/{}", port.device->name, port.number);
+    return host.end_port().name();
   } catch (const Error&) {
     const CommonOptions& options = host.options();
     return fmt::format("{}/{}", options.device.value_or("the first device"), options.port.value_or("1"));
@@ -133,7 +131,7 @@ class Exporter final : public Command {
     } else {
       session.stack().require_fabric("exporter");
       check_named_port(session.stack().host());
-      LocalPorts ports(session.stack(), other_ports_, options, times_);
+      LocalPorts ports = local_ports(session.stack(), other_ports_, options, times_);
       co_await serve(session.stack(), ports, rules);
     }
   }
@@ -170,12 +168,18 @@ class Exporter final : public Command {
   async::Task<> serve(Stack& stack, LocalPorts& ports, const metrics::PageRules& rules) {
     async::Loop& loop = stack.loop();
     http::Server server(loop, listen(address_), [&](const http::Request& request) { return answer(request, ports, rules, loop.clock()); });
-    ports.each([&server](Engine& engine) { engine.round_begins = [&server] { server.drop_outdated(); }; });
+    for (LocalPort& port : ports) port.engine->round_begins = [&server] { server.drop_outdated(); };
     const async::Hangup hangup(loop, [&] { read_again(stack.host(), ports); });
     stack.host().debug(1, fmt::format("Listening on port {}", server.port()));
-    async::Task<> reads = ports.run();
+    async::Task<> reads = read_all(loop, ports);
     async::Interrupt interrupt(loop);
     co_await async::until_interrupted(loop, interrupt, std::move(reads));
+  }
+
+  static async::Task<> read_all(async::Loop& loop, LocalPorts& ports) {
+    async::TaskGroup group(loop);
+    for (LocalPort& port : ports) group.spawn(port.engine->run());
+    co_await group.join();
   }
 
   std::shared_ptr<const phy::VsKeys> keys(const Host& host) const {
@@ -186,17 +190,18 @@ class Exporter final : public Command {
   void read_again(Host& host, LocalPorts& ports) const {
     try {
       const subnet::NodeNameMap names = read_node_names(host.world(), host.options());
-      ports.each([&names](Engine& engine) { engine.set_names(names); });
+      for (LocalPort& port : ports) port.engine->set_names(names);
     } catch (const Error& error) {
       host.log().warning(fmt::format("{}; the node names stay as they were", error.message()));
     }
     try {
       const auto read = vs_keys_ == "-" ? nullptr : keys(host);
-      if (read) ports.each([&read](Engine& engine) { engine.set_vs_keys(read); });
+      for (LocalPort& port : ports)
+        if (read) port.engine->set_vs_keys(read);
     } catch (const Error& error) {
       host.log().warning(fmt::format("{}; the VS_Keys stay as they were", error.message()));
     }
-    ports.each([](Engine& engine) { engine.sweep_now(); });
+    for (LocalPort& port : ports) port.engine->sweep_now();
   }
 
   Address address_;
@@ -216,43 +221,22 @@ void check_named_port(Host& host) {
   if (is_named && !host.own_devices().devices().empty()) host.end_port();
 }
 
-LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times)
-    : loop_(first.loop()) {
-  ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
+LocalPorts local_ports(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times) {
+  LocalPorts ports;
+  ports.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
   for (const PortName& name : others) {
-    if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
+    if (std::ranges::find(ports, name.text(), &LocalPort::name) != ports.end())
       throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
     CommonOptions common = first.host().options();
     common.device = name.device;
     common.port = name.number;
     auto host = std::make_unique<Host>(first.host().world(), std::move(common));
-    auto stack = std::make_unique<Stack>(*host, loop_);
-    ports_.push_back({name.text(), std::move(host), std::move(stack), nullptr});
+    auto stack = std::make_unique<Stack>(*host, first.loop());
+    ports.push_back({name.text(), std::move(host), std::move(stack), nullptr});
   }
-  for (LocalPort& of : ports_)
-    of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports_.size() > 1 ? of.name + ": " : std::string());
-}
-
-async::Task<> LocalPorts::run() {
-  async::TaskGroup group(loop_);
-  for (LocalPort& port : ports_) group.spawn(port.engine->run());
-  co_await group.join();
-}
-
-Engine* LocalPorts::find(std::string_view name) {
-  if (name.empty()) return ports_.front().engine.get();
-  const auto found = std::ranges::find(ports_, name, &LocalPort::name);
-  return found == ports_.end() ? nullptr : found->engine.get();
-}
-
-std::string LocalPorts::names() const {
-  std::string names;
-  for (const LocalPort& port : ports_) names += (names.empty() ? "" : ", ") + port.name;
-  return names;
-}
-
-bool LocalPorts::are_ready() const {
-  return std::ranges::all_of(ports_, [](const LocalPort& port) { return port.engine->is_ready(); });
+  for (LocalPort& of : ports)
+    of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports.size() > 1 ? of.name + ": " : std::string());
+  return ports;
 }
 
 }  // namespace exporter

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/exporter/fabric_reader.hpp"
+#include "tools/exporter/engine.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "async/group.hpp"
-#include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "subnet/diff/counterparts.hpp"
@@ -16,14 +15,12 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/frame/host.hpp"
-#include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
 namespace {
 
 using metrics::PortStates;
 using metrics::SweptFabric;
-using subnet::PortIndex;
 
 constexpr unsigned usual_retries = 2;  // a node that falls silent shall cost less than an interval
 constexpr std::chrono::seconds state_patience{1};
@@ -96,8 +93,8 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
     if (!fec_modes_) co_await read_fec_modes();
     round.read_fec(fec_modes_);
   }
-  std::vector<subnet::NodeIndex> nodes = round.nodes();
-  const auto doubtful = std::ranges::stable_partition(nodes, [&](subnet::NodeIndex node) { return !round.is_silent(node, silent); });
+  std::vector<NodeIndex> nodes = round.nodes();
+  const auto doubtful = std::ranges::stable_partition(nodes, [&](NodeIndex node) { return !round.is_silent(node, silent); });
   {
     async::TaskGroup group(stack_.loop());
     group.spawn(read_nodes(round, {nodes.begin(), doubtful.begin()}));
@@ -129,7 +126,7 @@ path::Path FabricReader::polling_start() const {
   return start;
 }
 
-async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes) {
+async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector<NodeIndex> nodes) {
   subnet::SurveyOptions options(start_);
   options.paths = &paths_;
   counters::ReadingPlan plan = round.plan();
@@ -139,15 +136,15 @@ async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector
 }
 
 /// Finds out which of `nodes` answer again, and reads these.
-async::Task<> FabricReader::try_silent(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes) {
-  std::set<subnet::NodeIndex> answered;
+async::Task<> FabricReader::try_silent(metrics::CounterRound& round, std::vector<NodeIndex> nodes) {
+  std::set<NodeIndex> answered;
   {
     async::TaskGroup group(stack_.loop());
-    for (const subnet::NodeIndex node : nodes) group.spawn(try_node(node, round.first_port(node), answered));
+    for (const NodeIndex node : nodes) group.spawn(try_node(node, round.first_port(node), answered));
     co_await group.join();
   }
   subnet::Failures failures;
-  for (const subnet::NodeIndex node : nodes) {
+  for (const NodeIndex node : nodes) {
     if (answered.contains(node)) continue;
     round.take_silent(node);
     subnet::Failure& failure = failures.emplace_back();
@@ -160,7 +157,7 @@ async::Task<> FabricReader::try_silent(metrics::CounterRound& round, std::vector
   if (!answered.empty()) co_await read_nodes(round, std::vector(answered.begin(), answered.end()));
 }
 
-async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std::set<subnet::NodeIndex>& answered) {
+async::Task<> FabricReader::try_node(NodeIndex node, PortIndex port, std::set<NodeIndex>& answered) {
   std::optional<path::Path> path = paths_.gmp(port);
   if (!path) co_return;
   path->ib().retries = 0;
@@ -248,9 +245,9 @@ async::Task<Polled> FabricReader::poll() {
 
 async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map<Guid, unsigned>& silences) {
   const subnet::Subnet& subnet = fabric_->subnet;
-  std::set<subnet::NodeIndex> silent;
+  std::set<NodeIndex> silent;
   for (const auto& [guid, times] : silences) {
-    const subnet::NodeIndex node = subnet.find_node(guid);
+    const NodeIndex node = subnet.find_node(guid);
     if (times >= readings_until_silent && node != subnet::none && subnet::has_own_guid(subnet, node)) silent.insert(node);
   }
   std::vector<PortIndex> ports;

@@ -9,7 +9,7 @@
 
 #include "counters/difference.hpp"
 #include "health/diagnosis.hpp"
-#include "health/finding_text.hpp"
+#include "health/finding.hpp"
 #include "metrics/families.hpp"
 #include "subnet/model/rate.hpp"
 #include "tools/shared/remedy_text.hpp"
@@ -61,7 +61,7 @@ void each_difference(const Reading* before, const Reading& now, Use use) {
 void take_managers(const metrics::Managers& managers, const metrics::SweptFabric& fabric, health::Input& input) {
   input.has_read_managers = true;
   for (const metrics::Manager& manager : managers.known) input.managers.push_back({manager.port, manager.info, {}});
-  for (const subnet::PortIndex port : managers.silent) input.silent.push_back({port, {}});
+  for (const PortIndex port : managers.silent) input.silent.push_back({port, {}});
   input.silent_managers = managers.silent.size() + managers.refused;
   input.is_sa_silent = fabric.is_sa_silent;
   const bool is_elsewhere = health::own_sm_lid(fabric.subnet).is_unicast() && health::own_sm_port(fabric.subnet) == subnet::none;
@@ -70,7 +70,6 @@ void take_managers(const metrics::Managers& managers, const metrics::SweptFabric
   health::judge_managers(input);
 }
 
-/// Sets which sources are available.
 void judge_sources(const Reading& now, const metrics::Managers* managers, health::Input& input) {
   const std::span<const counters::PortChanges> all = input.counts.all();
   const bool any_window = std::ranges::any_of(all, [](const counters::PortChanges& port) { return port.seconds.has_value(); });
@@ -117,7 +116,6 @@ void judge(const health::Diagnosis& diagnosis, const Reading& now, metrics::Find
   found.is_unknown = verdict == health::Verdict::unknown;
 }
 
-/// The findings as pages have them.
 std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std::shared_ptr<const metrics::SweptFabric> of) {
   const metrics::SweptFabric& fabric = *of;
   auto found = std::make_shared<metrics::Findings>();
@@ -155,9 +153,9 @@ std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const me
   return found;
 }
 
-std::vector<subnet::PortIndex> find_new_links(const Reading& before, const Reading& now) {
+std::vector<PortIndex> find_new_links(const Reading& before, const Reading& now) {
   constexpr std::array columns{counters::column_of("link_downed_counter"), counters::column_of("link_error_recovery_counter")};
-  std::vector<subnet::PortIndex> ports;
+  std::vector<PortIndex> ports;
   each_difference(&before, now, [&](const CounterRow& row, const counters::RowDifference& between, const metrics::DeviceReading&) {
     const auto has_grown = [&between](std::size_t column) { return between.change(column).delta.value_or(0) != 0; };
     if (std::ranges::any_of(columns, has_grown)) ports.push_back(row.port);
@@ -170,7 +168,7 @@ std::shared_ptr<const std::vector<float>> find_waits(const Reading& before, cons
   each_difference(&before, now, [&](const CounterRow& row, const counters::RowDifference& between, const metrics::DeviceReading& device) {
     const counters::CounterChange waited = between.change(counters::column_of("port_xmit_wait"));
     // A counter that has reached its greatest value may have counted more.
-    if (!device.tick || !between.error_seconds() || waited.kind != counters::CounterChange::Kind::counted) return;
+    if (!device.tick || !between.error_seconds() || waited.kind != counters::ChangeKind::counted) return;
     const subnet::LinkRate rate = subnet::active_rate(now.fabric->subnet, row.port);
     const std::optional<double> share = counters::waiting_share(*waited.delta, *device.tick, *between.error_seconds(), rate);
     if (share) (*waits)[static_cast<std::size_t>(&row - now.rows.data())] = static_cast<float>(*share);

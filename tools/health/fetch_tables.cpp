@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // P_Key tables, multicast groups, forwarding tables; and the few blocks of these on the ways of requests that were not answered.
+// SMInfo of the subnet managers that are known: by IsSM, by the SM LID of our own port, by the SA's records. A manager may refuse SMInfo to
+// a requester without its SM_Key. That is not a fault of the node, and is reported as not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,25 +15,111 @@
 
 #include "async/group.hpp"
 #include "health/routes.hpp"
+#include "iba-gen/sa.hpp"
 #include "routing/tables.hpp"
+#include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
+#include "snapshot/transactor.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
+#include "subnet/set/set_target.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/frame/stack.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
 namespace {
 
-using subnet::NodeKind;
-using subnet::PortIndex;
+using Surveyed = subnet::Surveyed<smp::SMInfo>;
 
-/// The valid P_Keys of a port, ascending.
+std::vector<PortIndex> manager_ports(const Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    if (subnet::may_have_manager(subnet, at)) ports.push_back(at);
+  }
+  return ports;
+}
+
+EarlierManagers earlier_of(const Surveyed& found, const Subnet& subnet, async::Time time) {
+  EarlierManagers earlier;
+  earlier.time = time;
+  std::set<Guid> known, twins;
+  for (const Surveyed::PortAnswer& row : found.rows) {
+    const Guid guid = subnet.port_guid(row.port);
+    if (!known.insert(guid).second) twins.insert(guid);
+    if (row.value) earlier.act_counts[guid] = row.value->act_count;
+  }
+  for (const Guid twin : twins) earlier.act_counts.erase(twin);  // it is not known whose count it is
+  return earlier;
+}
+
+/// The subnet managers in the SA's records, by LID. Nothing if it does not give them; `is_silent` says whether it did not answer at all.
+async::Task<std::map<Lid, smp::SMInfo>> read_records(Stack& stack, bool& is_silent) {
+  std::map<Lid, smp::SMInfo> records;
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return records;
+  try {
+    const sa::SMInfoRecord::Query query;
+    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+    if (!answer) {
+      is_silent = subnet::kind_of(answer.error()) == subnet::Failure::Kind::no_answer;
+    } else {
+      for (const sa::SMInfoRecord& record : answer->records) records.emplace(record.lid, record.sm_info);
+    }
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error&) {  // an answer that contradicts itself: the ports themselves are read
+  }
+  co_return records;
+}
+
+/// SMInfo of the subnet manager at the SM LID of our own port, which no port of the model has.
+async::Task<bool> answers_elsewhere(Stack& stack, const Subnet& subnet) {
+  const Lid lid = own_sm_lid(subnet);
+  if (stack.host().options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
+  stack.apply_options(path);
+  const mad::Result<smp::SMInfo> answer = co_await stack.transactor().try_subn_get<smp::SMInfo>(path);
+  co_return static_cast<bool>(answer);
+}
+
+/// Takes what the managers answered. A port without IsSM that answers with an error has no subnet manager, for instance because it ended.
+void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Input& input) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
+    if (row.value) {
+      input.managers.push_back({row.port, *row.value, {}});
+      continue;
+    }
+    const bool is_silent = found.failures[row.failure].kind == subnet::Failure::Kind::no_answer;
+    if (!is_silent && !subnet::has_is_sm(input.subnet.port(row.port).info())) continue;
+    ++input.silent_managers;
+    if (!is_silent) continue;
+    const auto record = records.find(input.subnet.lid(row.port));
+    input.silent.push_back({row.port, record == records.end() ? std::nullopt : std::optional(record->second.sm_state)});
+  }
+}
+
+void compare(HealthRun& run, const std::optional<EarlierManagers>& earlier) {
+  const bool is_stored = earlier && run.stack.host().options().from;
+  const async::Time now = is_stored ? time_of(run.stack.host().stored(), run.stack.loop()) : run.stack.loop().now();
+  if (!earlier || now - earlier->time < least_window) {
+    run.input.skip(Source::activity, fmt::format("needs a window of {} s", least_window.count()));
+    return;
+  }
+  const auto guid_of = [&run](const Manager& manager) { return run.input.subnet.port_guid(manager.port); };
+  for (Manager& manager : run.input.managers) {
+    const auto before = earlier->act_counts.find(guid_of(manager));
+    if (before == earlier->act_counts.end() || std::ranges::count(run.input.managers, before->first, guid_of) > 1) continue;
+    manager.act_count_before = before->second;
+    manager.own_requests = earlier->own_requests;
+  }
+}
+
 struct Pkeys {
   std::vector<std::uint16_t> values;
   bool is_whole = true;  ///< false: there are more than are requested
@@ -45,13 +133,13 @@ bool enforces_pkeys(const subnet::Port& port) {
   return info.partition_enforcement_inbound != 0 || info.partition_enforcement_outbound != 0;
 }
 
-bool is_host_port(const subnet::Subnet& subnet, PortIndex at) {
+bool is_host_port(const Subnet& subnet, PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   return subnet.node(port.node).kind() != NodeKind::sw && subnet::is_link_active(port);
 }
 
 /// End ports that are in use, subnet managers on switches, and switch ports that let nothing pass to hosts but what their table holds.
-std::vector<PortIndex> ports_with_pkeys(const subnet::Subnet& subnet) {
+std::vector<PortIndex> ports_with_pkeys(const Subnet& subnet) {
   std::vector<PortIndex> ports;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
@@ -80,15 +168,15 @@ async::Task<mad::Result<Pkeys>> request_pkeys(subnet::SurveyPort port, path::Pat
   co_return pkeys;
 }
 
-/// Whether a MGID is that of a broadcast group of IPoIB for IPv4: ff1S:401b:PKEY::ffff:ffff (RFC 4391, 4).
+/// Whether a MGID is of a broadcast group of IPoIB for IPv4: ff1S:401b:PKEY::ffff:ffff (RFC 4391, 4).
 bool is_broadcast(const Gid& mgid) {
   constexpr std::uint64_t all_but_scope_and_pkey = 0xfff0ffff0000ffff, ipv4_signature = 0xff10401b00000000;
   return (mgid.prefix().value & all_but_scope_and_pkey) == ipv4_signature && mgid.guid().value == 0xffffffff;
 }
 
-async::Task<> read_once(Stack& stack, GroupRecords& known) {
-  if (std::exchange(known.has_read, true)) co_return;
-  known.records = co_await read_group_records(stack, known.why);
+async::Task<> read_once(HealthRun& run) {
+  if (std::exchange(run.groups.has_read, true)) co_return;
+  run.groups.records = co_await read_group_records(run.stack, run.groups.why);
 }
 
 /// Marks Source::routes as not read, but for a part. A reason that it has already stays.
@@ -96,25 +184,24 @@ void not_read_partly(Input& input, std::string reason) {
   if (input.source(Source::routes).state == CheckState::done) input.not_read(Source::routes, std::move(reason), true);
 }
 
-async::Task<> read_lane_tables(Stack& stack, Fabric& fabric, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
-  subnet::Failures failures = co_await read_lanes(stack, tables.network, std::move(ports), tables.lanes);
-  add_failures(stack.host(), fabric, std::move(failures));
+async::Task<> read_lane_tables(HealthRun& run, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
+  subnet::Failures failures = co_await read_lanes(run.stack, tables.network, std::move(ports), tables.lanes);
+  add_failures(run.stack.host(), run.fabric, std::move(failures));
 }
 
-/// Reads the forwarding tables of all switches. Returns false if no table is whole.
-async::Task<bool> read_forwarding_tables(Stack& stack, Fabric& fabric, RouteTables& tables, Input& input) {
-  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
+async::Task<bool> read_forwarding_tables(HealthRun& run, RouteTables& tables) {
+  const subnet::SurveyOptions options(run.stack.here(), subnet::SurveyWay::smp);
   const std::vector<routing::SwitchIndex> all = routing::all_switches(tables.network);
   const routing::TablesToRead to{.linear = &tables.linear, .multicast = tables.has_multicast ? &tables.multicast : nullptr};
   std::vector<routing::SwitchIndex> switches = all;
-  subnet::Failures failures = co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
+  subnet::Failures failures = co_await routing::read_tables(run.stack.transactor(), tables.network, std::move(switches), to, options);
   tables.multicast.finish();
   const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
   const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
   if (!failures.empty()) {
-    input.not_read(Source::routes, "not all forwarding tables were read", any);
+    run.input.not_read(Source::routes, "not all forwarding tables were read", any);
   }
-  add_failures(stack.host(), fabric, std::move(failures));
+  add_failures(run.stack.host(), run.fabric, std::move(failures));
   co_return any;
 }
 
@@ -125,7 +212,7 @@ class BlockReader {
   BlockReader(Stack& stack, const routing::Network& network) : stack_(stack), network_(network) {}
 
   async::Task<> read(TableBlock wanted) {
-    const subnet::NodeIndex node = network_.switches()[wanted.first].node;
+    const NodeIndex node = network_.switches()[wanted.first].node;
     const path::Path path = subnet::smp_path(network_.subnet(), node, stack_.here());
     const mad::Result<smp::LinearForwardingTable> answer =
         co_await stack_.transactor().try_subn_get<smp::LinearForwardingTable>(path, wanted.second);
@@ -149,14 +236,76 @@ class BlockReader {
 
 }  // namespace
 
-async::Task<> read_pkeys(Stack& stack, Fabric& fabric, Input& input) {
-  if (lacks_part(stack.host(), "pkeys", Source::pkeys, "P_Keys", input)) co_return;
-  subnet::Failures failures = co_await survey_pkeys(stack.transactor(), stack.here(), input);
-  add_failures(stack.host(), fabric, std::move(failures));
+async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const Subnet& subnet, path::Path start, std::vector<PortIndex> further) {
+  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<smp::SMInfo> question = [&](subnet::SurveyPort port) {
+    return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
+  };
+  std::vector<PortIndex> ports = manager_ports(subnet);
+  for (const PortIndex port : further) {
+    if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
+  }
+  co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, question);
+}
+
+void ManagerHistory::add(EarlierManagers now) {
+  while (rounds_.size() > 1 && now.time - rounds_[1].time >= least_window) rounds_.pop_front();
+  for (EarlierManagers& earlier : rounds_) ++earlier.own_requests;
+  rounds_.push_back(std::move(now));
+}
+
+std::optional<EarlierManagers> ManagerHistory::before(async::Time now) const {
+  if (rounds_.empty()) return std::nullopt;
+  const auto is_long_ago = [now](const EarlierManagers& round) { return now - round.time >= least_window; };
+  const auto last = std::ranges::find_if(rounds_.rbegin(), rounds_.rend(), is_long_ago);
+  return last == rounds_.rend() ? rounds_.front() : *last;
+}
+
+async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric) {
+  const Surveyed found = co_await survey_managers(stack.transactor(), fabric.subnet, stack.here());
+  co_return earlier_of(found, fabric.subnet, stack.loop().now());
+}
+
+async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const std::string& file) {
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  if (!stored->has_part("sminfo")) co_return std::nullopt;
+  const sys::DeviceList devices = stored->devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
+  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
+  path::Path start = path::IbDrPath(&port);
+  const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
+  co_return earlier_of(found, transactor.subnet(), time_of(*stored, stack.loop()));
+}
+
+async::Task<EarlierManagers> read_managers(HealthRun& run, const std::optional<EarlierManagers>& earlier) {
+  if (lacks_part(run, "sminfo", Source::activity, "SMInfo") && lacks_part(run, "sminfo", Source::managers, "SMInfo"))
+    co_return EarlierManagers();
+  run.input.has_read_managers = true;
+  run.input.is_sa_silent = run.paths.is_sa_silent();
+  std::map<Lid, smp::SMInfo> records;
+  if (!run.paths.is_sa_silent()) records = co_await read_records(run.stack, run.input.is_sa_silent);
+  std::vector<PortIndex> further;
+  for (const auto& [lid, info] : records) {
+    const PortIndex port = lid.is_unicast() ? run.fabric.subnet.find_lid(lid) : subnet::none;
+    if (port != subnet::none) further.push_back(port);
+  }
+  const Surveyed found = co_await survey_managers(run.stack.transactor(), run.fabric.subnet, run.stack.here(), std::move(further));
+  take(found, records, run.input);
+  if (run.input.managers.empty() && run.input.silent_managers == 0)
+    run.input.has_manager_elsewhere = co_await answers_elsewhere(run.stack, run.fabric.subnet);
+  judge_managers(run.input);
+  if (run.input.silent_managers == 0 || !run.input.managers.empty()) compare(run, earlier);
+  co_return earlier_of(found, run.fabric.subnet, run.stack.loop().now());
+}
+
+async::Task<> read_pkeys(HealthRun& run) {
+  if (lacks_part(run, "pkeys", Source::pkeys, "P_Keys")) co_return;
+  subnet::Failures failures = co_await survey_pkeys(run.stack.transactor(), run.stack.here(), run.input);
+  add_failures(run.stack.host(), run.fabric, std::move(failures));
 }
 
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, Input& input) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<Pkeys> question = [&](subnet::SurveyPort port) {
     const subnet::Node& node = subnet.node(subnet.port(port.index).node);
@@ -176,72 +325,70 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
   co_return std::move(surveyed.failures);
 }
 
-async::Task<> read_broadcast_groups(Stack& stack, bool is_sa_silent, GroupRecords& known, Input& input) {
-  if (lacks_part(stack.host(), "sa", Source::groups, "tables of the subnet administrator", input)) co_return;
-  if (is_sa_silent) {
-    input.not_read(Source::groups, "the subnet administrator does not answer");
+async::Task<> read_broadcast_groups(HealthRun& run) {
+  if (lacks_part(run, "sa", Source::groups, "tables of the subnet administrator")) co_return;
+  if (run.paths.is_sa_silent()) {
+    run.input.not_read(Source::groups, "the subnet administrator does not answer");
     co_return;
   }
-  co_await read_once(stack, known);
-  if (const std::string& why = known.why; !why.empty()) {
-    why == subnet::no_sa_is_known ? input.skip(Source::groups, why) : input.not_read(Source::groups, why);
+  co_await read_once(run);
+  if (const std::string& why = run.groups.why; !why.empty()) {
+    why == subnet::no_sa_is_known ? run.input.skip(Source::groups, why) : run.input.not_read(Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;
   bool has_members = false;
-  for (const sa::MCMemberRecord& record : known.records) {
+  for (const sa::MCMemberRecord& record : run.groups.records) {
     if (!is_broadcast(record.mgid)) continue;
     BroadcastGroup& group = groups[record.mgid];
     group.mgid = record.mgid;
     group.rate = record.rate;
-    const PortIndex port = input.subnet.find_port(record.port_gid.guid());
+    const PortIndex port = run.input.subnet.find_port(record.port_gid.guid());
     has_members = has_members || record.port_gid != Gid{};
     if (port != subnet::none) group.members.push_back(port);
   }
   if (!groups.empty() && !has_members)
-    input.skip(Source::groups, "the subnet administrator names no members of groups: it wants its SM_Key");
-  for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
+    run.input.skip(Source::groups, "the subnet administrator names no members of groups: it wants its SM_Key");
+  for (auto& [mgid, group] : groups) run.input.groups.push_back(std::move(group));
 }
 
-async::Task<> read_routes(Stack& stack, Fabric& fabric, const HealthRequest& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
-  const bool is_file = stack.host().options().from.has_value();
-  if (!wanted.routes && !is_file) input.skip(Source::routes, "needs --routes");
-  if (!wanted.routes && (!is_file || lacks_part(stack.host(), "lft", Source::routes, "forwarding tables", input))) co_return;
-  const auto has = [&stack, is_file](std::string_view part) { return !is_file || stack.host().stored().has_part(part); };
-  RouteTables tables(fabric.subnet);
+async::Task<> read_routes(HealthRun& run) {
+  const bool is_file = run.stack.host().options().from.has_value();
+  if (!run.wanted.routes && !is_file) run.input.skip(Source::routes, "needs --routes");
+  if (!run.wanted.routes && (!is_file || lacks_part(run, "lft", Source::routes, "forwarding tables"))) co_return;
+  const auto has = [&run, is_file](std::string_view part) { return !is_file || run.stack.host().stored().has_part(part); };
+  RouteTables tables(run.fabric.subnet);
   tables.has_multicast = has("mft");
-  const bool has_any = co_await read_forwarding_tables(stack, fabric, tables, input);
+  const bool has_any = co_await read_forwarding_tables(run, tables);
   if (!has_any) co_return;
-  if (tables.has_multicast && has("sa") && !is_sa_silent) {
-    co_await read_once(stack, known);
-    for (const sa::MCMemberRecord& record : known.records) tables.groups.add(tables.network, record);
+  if (tables.has_multicast && has("sa") && !run.paths.is_sa_silent()) {
+    co_await read_once(run);
+    for (const sa::MCMemberRecord& record : run.groups.records) tables.groups.add(tables.network, record);
   }
-  routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
-    return read_lane_tables(stack, fabric, tables, std::move(ports));
-  };
+  routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(run, tables, std::move(ports)); };
   if (!has("sl2vl")) lanes = nullptr;
-  const routing::Pause others = [&stack](std::size_t done, std::size_t of, std::string_view units) {
-    return stack.progress().pause(done, of, units);
+  const routing::Pause others = [&run](std::size_t done, std::size_t of, std::string_view units) {
+    return run.stack.progress().pause(done, of, units);
   };
   RouteAnalysis analysis = co_await analyse_routes(tables, lanes, others);
-  input.route_findings = std::move(analysis.findings);
+  run.input.route_findings = std::move(analysis.findings);
   if (analysis.lacks_lanes)
-    not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
-  if (wanted.routes && !tables.has_multicast)
-    not_read_partly(input, fmt::format("{} has no multicast tables", stack.host().stored().subject()));
+    not_read_partly(run.input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
+  if (run.wanted.routes && !tables.has_multicast)
+    not_read_partly(run.input, fmt::format("{} has no multicast tables", run.stack.host().stored().subject()));
 }
 
-async::Task<> trace_lost_requests(Stack& stack, const Fabric& fabric, Input& input) {
-  const std::vector<LostRequest> requests = lost_requests(input);
-  if (requests.empty() || fabric.subnet.start == subnet::none) co_return;
-  const routing::Network network(fabric.subnet);
-  BlockReader reader(stack, network);
+async::Task<> trace_lost_requests(HealthRun& run) {
+  const std::vector<LostRequest> requests = lost_requests(run.input);
+  if (requests.empty() || run.fabric.subnet.start == subnet::none) co_return;
+  const routing::Network network(run.fabric.subnet);
+  BlockReader reader(run.stack, network);
   const routing::FindOutPort find = [&reader](routing::SwitchIndex at, Lid lid) { return reader.out_port(at, lid); };
   const auto read = [&reader](const TableBlock& block) { return reader.read(block); };
   std::set<TableBlock> requested;
   while (true) {
     std::vector<TableBlock> blocks;
-    for (const TableBlock& block : judge_ways(network, find, requests, input)) {
+    for (const TableBlock& block : judge_ways(network, find, requests, run.input)) {
       if (requested.insert(block).second) blocks.push_back(block);
     }
     if (blocks.empty()) co_return;

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <sstream>
@@ -16,22 +14,22 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/frame/stack.hpp"
 
 namespace ib::tools::health {
 namespace {
 
 constexpr std::string_view family_of_files = "ibtool-health-", kind_of_file = "ibtool-health-2";
 constexpr unsigned all_bits = 64;
+constexpr unsigned most_mads = 8;         // of a reading
+constexpr unsigned mads_of_counters = 3;  // ClassPortInfo of the PMA, and its counters of both widths
 constexpr std::size_t longest_state = 4096, longest_read = std::size_t{1} << 20U;  // bytes
 
-counters::CounterKey own_key(const subnet::Subnet& subnet) {
+counters::CounterKey own_key(const Subnet& subnet) {
   const subnet::Port& port = subnet.port(subnet.start);
   return counters::counter_key(subnet, port.node, port.number);
 }
@@ -72,14 +70,14 @@ std::optional<counters::CounterRow> row_of(std::istringstream& words) {
   return row;
 }
 
-}  // namespace
-
+/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs where nothing is lost. A request to a silent
+/// neighbour has three tries, so that there are MADs left for the counters.
 async::Task<> read_own_link(Session& session, Fabric& fabric) {
   DiscoveryOptions options;
   options.mode = "DR";  // by LID the sweep would need PortInfo of port 0 of the switch
   options.needs.switch_infos = false;
-  options.needs.descriptions = {subnet::NodeKind::sw, subnet::NodeKind::router, subnet::NodeKind::other};
-  options.needs.end_ports = {subnet::NodeKind::ca, subnet::NodeKind::router};  // not the LID of the switch at the other end
+  options.needs.descriptions = {NodeKind::sw, NodeKind::router, NodeKind::other};
+  options.needs.end_ports = {NodeKind::ca, NodeKind::router};  // not the LID of the switch at the other end
   path::Path here = session.stack().here();
   here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
@@ -88,38 +86,17 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
                         session.host().end_port().device->node_description);
 }
 
-DownPort examine_down_port(Stack& stack, const HealthRequest& wanted) {
-  const subnet::NodeNameMap& names = stack.manners().node_name_map();
-  DownPort port{{}, {wanted.baseline ? wanted.baseline : stack.former_fabric(), names}, {}};
-  port.own.names = names;
-  subnet::add_own_node(port.own.subnet, stack.down_port());
-  Input input(port.own.subnet, port.own.failures, wanted.thresholds);
-  input.own_port = stack.down_port().name();
-  if (wanted.phy) {
-    for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
-  }
-  if (const auto* compared = port.former.compare(port.own.subnet)) input.compare_with(*compared);
-  port.diagnosis = examine(input, wanted.selection);
-  return port;
-}
-
-Scope own_port(const subnet::Subnet& subnet) {
+/// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
+Scope own_port(const Subnet& subnet) {
   Scope scope{false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size(), true)};
   scope.ports[subnet.start] = true;
   return scope;
 }
 
-Selection local_selection(const Selection& wanted) {
-  Selection selection;
-  for (const Check& check : all_checks()) {
-    if (check.is_of_link && wanted.has(check)) selection.only.push_back(&check);
-  }
-  if (selection.only.empty()) throw UsageError("--port local: none of these checks can be done with one link");
-  selection.why_not = "--port local looks at one link";
-  return selection;
-}
-
-std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
+/// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is
+/// passed over. Returns why a reading of this port is passed over, because it is of an impossible time; else nothing. Throws as
+/// read_private_file() does.
+std::string load_state(const std::string& state, const Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
   const std::optional<std::string> text = read_private_file(state, longest_read);
   if (!text) return {};
   if (!may_be_state(*text)) throw UsageError(fmt::format("{} holds something else than a state of ibtool health", in_quotes(state)));
@@ -139,7 +116,8 @@ std::string load_state(const std::string& state, const subnet::Subnet& subnet, a
   return {};
 }
 
-void save_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history) {
+/// Keeps the last reading of the port. Throws as replace_private_file() does.
+void save_state(const std::string& state, const Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history) {
   const counters::CounterKey key = own_key(subnet);
   const counters::CounterRow* row = history.last(key);
   if (row == nullptr) return;
@@ -150,6 +128,61 @@ void save_state(const std::string& state, const subnet::Subnet& subnet, async::L
     text += fmt::format(" {} {} {}", counters::columns[column].field, row->field(column).bits, row->value(column));
   }
   replace_private_file(state, text + '\n');
+}
+
+}  // namespace
+
+DownPort examine_down_port(Stack& stack, const HealthRequest& wanted) {
+  const subnet::NodeNameMap& names = stack.manners().node_name_map();
+  DownPort port{{}, {wanted.baseline ? wanted.baseline : stack.former_fabric(), names}, {}};
+  port.own.names = names;
+  subnet::add_own_node(port.own.subnet, stack.down_port());
+  Input input(port.own.subnet, port.own.failures, wanted.thresholds);
+  input.own_port = stack.down_port().name();
+  if (wanted.phy) {
+    for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
+  }
+  if (const auto* compared = port.former.compare(port.own.subnet)) input.compare_with(*compared);
+  port.diagnosis = examine(input, wanted.selection);
+  return port;
+}
+
+Selection local_selection(const Selection& wanted) {
+  Selection selection;
+  for (const Check& check : all_checks()) {
+    if (check.is_of_link && wanted.has(check)) selection.only.push_back(&check);
+  }
+  if (selection.only.empty()) throw UsageError("--port local: none of these checks can be done with one link");
+  selection.why_not = "--port local looks at one link";
+  return selection;
+}
+
+async::Task<> run_local(Session& session, Emit& emit, const HealthRequest& wanted, const TableOptions& table) {
+  session.stack().require_fabric("--port local");
+  if (session.host().end_port().number == 0)
+    throw UsageError(fmt::format("--port local looks at the link of an adapter, and {} is port 0 of a switch: name the switch instead",
+                                 session.host().end_port().name()));
+  Fabric fabric;
+  co_await read_own_link(session, fabric);
+  const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
+  const Scope scope = own_port(fabric.subnet);
+  Input input(fabric.subnet, fabric.failures, wanted.thresholds);
+  EarlierRounds earlier{.counters = CounterReadings(CounterReadings::Cost::least)};
+  counters::CounterHistory& history = earlier.counters.history();
+  const std::string why = wanted.state ? load_state(*wanted.state, fabric.subnet, session.stack().loop(), history) : std::string();
+  if (!why.empty()) session.host().log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted.state), why));
+  EarlierRounds* const kept = wanted.state ? &earlier : nullptr;
+  Diagnosis diagnosis;
+  if (has_room) {
+    HealthRun run{session.stack(), fabric, wanted, scope, input, kept};
+    diagnosis = co_await diagnose(run);
+  } else {
+    for (const Source source : {Source::counters, Source::window})
+      input.not_read(source, "the other end did not answer some requests, which used up the eight MADs");
+    diagnosis = examine(input, wanted.selection);
+  }
+  HealthReport(session.host(), fabric, nullptr, wanted, diagnosis).emit(emit, table);
+  if (wanted.state) save_state(*wanted.state, fabric.subnet, session.stack().loop(), history);
 }
 
 }  // namespace ib::tools::health

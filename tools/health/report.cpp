@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The report as JSON, and as text: the verdict in the first line, findings with what was seen and what to do, a healthy fabric in a few
 // lines. On a terminal lines are broken to its width, and levels have colours.
-#include "tools/health/report.hpp"
+#include "tools/health/fetch.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,10 +14,8 @@
 
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/finding_text.hpp"
-#include "phy/columns.hpp"
+#include "phy/port_row.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/remedy_text.hpp"
 
@@ -159,13 +157,13 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
     return;
   }
   const Fabric& of = place.is_before ? *before_ : fabric;
-  const subnet::Subnet& subnet = of.subnet;
+  const Subnet& subnet = of.subnet;
   report::write_members(sink, name_columns(), NodeLine{&of, place.node});
   const bool is_port = place.port != subnet::none;
   is_port && !is_manager ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
   sink.text_or_null("port_label", is_port && !is_manager ? subnet::port_label(subnet, place.port) : std::string());
   const subnet::Node& node = subnet.node(place.node);
-  const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
+  const PortIndex of_node = node.kind() == NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);
   sink.lid_or_null("lid", lid);
   const phy::PortRow* row = is_port && !place.is_before && phy_ != nullptr ? phy_->find(place.port) : nullptr;
@@ -233,35 +231,83 @@ class Lines {
   std::size_t count_{};
 };
 
+namespace {
+
+/// With --nodes: the answer to the question whether these hosts wait for each other.
+void text_for_hosts(Lines& lines, const HealthRequest& wanted, const Diagnosis& diagnosis) {
+  if (wanted.hosts.empty() || !diagnosis.window_seconds) return;
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis.findings, is_congestion));
+  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
+}
+
+void text_window(Lines& lines, const Diagnosis& diagnosis) {
+  if (!diagnosis.provable_ratio) return;
+  const subnet::LinkRate& rate = diagnosis.slowest;
+  const Share& links = diagnosis.proven_links;
+  const std::string which = links.is_whole() ? std::string("a link")
+                                             : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
+  lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
+                          duration_text(*diagnosis.window_seconds), which, *diagnosis.provable_ratio, rate_text(rate),
+                          provable_ratio(bits_in(rate, day))));
+}
+
+/// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
+void text_alike(Lines& lines, const FindingText& words, const std::vector<const Finding*>& findings) {
+  for (const Finding* finding : findings) {
+    const Level level = *finding->level;
+    lines.write(fmt::format("{}: {} ({}): {}", name(level), finding->check->id, name(finding->confidence), words.ends(*finding)), 0,
+                name(level).size(), colour_of(level));
+    if (const std::string seen = words.seen(*finding); !seen.empty()) lines.write(seen, 2);
+  }
+  const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
+  lines.write(all + std::string(findings.front()->check->text), 2);
+  lines.write(remedy_text(findings.front()->what_to_do()), 2);
+}
+
+/// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
+std::string checks_text(const Diagnosis& diagnosis, bool (*is_meant)(CheckState state)) {
+  using ChecksOfReason = std::pair<std::string, std::vector<std::string_view>>;
+  std::vector<ChecksOfReason> rows;
+  for (const CheckResult& result : diagnosis.checks) {
+    if (!is_meant(result.state)) continue;
+    const auto known = std::ranges::find(rows, result.reason, &ChecksOfReason::first);
+    ChecksOfReason& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
+    row.second.push_back(result.check->id);
+  }
+  std::string text;
+  for (auto& [reason, checks] : rows) {
+    const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
+    checks.resize(checks.size() - more);
+    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
+  }
+  return text;
+}
+
+void text_not_looked_at(Lines& lines, const Diagnosis& diagnosis) {
+  if (diagnosis.implausible > 0) {
+    lines.write(fmt::format("{} more than links can carry, and left out.",
+                            count_text(diagnosis.implausible, "difference of counters was", "differences of counters were")));
+  }
+  if (const std::string partly = checks_text(diagnosis, [](CheckState state) { return state == CheckState::partly; }); !partly.empty())
+    lines.write("Checked in part: " + partly.substr(0, partly.size() - 2) + ".");
+  const std::string left =
+      checks_text(diagnosis, [](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
+  if (!left.empty()) lines.write("Not checked: " + left.substr(0, left.size() - 2) + ".");
+}
+
+}  // namespace
+
 void HealthReport::text(TextOut& out) const {
   Lines lines(out, terminal_);
   const std::string first = first_line_.empty() ? verdict_text(facts()) : first_line_ + ".";
   const bool is_healthy = first_line_.empty() && verdict() == Verdict::healthy;
   const auto write_verdict = [&] { lines.write(first, 0, is_healthy ? first.find(':') : 0, good_colour); };
   write_verdict();
-  text_for_hosts(lines);
-  text_window(lines);
+  text_for_hosts(lines, wanted_, diagnosis_);
+  text_window(lines, diagnosis_);
   text_findings(lines);
-  text_not_looked_at(lines);
+  text_not_looked_at(lines, diagnosis_);
   if (lines.is_long()) write_verdict();
-}
-
-/// With --nodes: the answer to the question whether these hosts wait for each other.
-void HealthReport::text_for_hosts(Lines& lines) const {
-  if (wanted_.hosts.empty() || !diagnosis_.window_seconds) return;
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));
-  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
-}
-
-void HealthReport::text_window(Lines& lines) const {
-  if (!diagnosis_.provable_ratio) return;
-  const subnet::LinkRate& rate = diagnosis_.slowest;
-  const Share& links = diagnosis_.proven_links;
-  const std::string which = links.is_whole() ? std::string("a link")
-                                             : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
-  lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
-                          duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, rate_text(rate),
-                          provable_ratio(bits_in(rate, day))));
 }
 
 /// Infos take one line, but not with -v, and with --nodes not congestion.
@@ -279,7 +325,7 @@ std::size_t HealthReport::count_alike(std::size_t at) const {
   return count;
 }
 
-/// The findings from the worst on, with --nodes congestion before the others. Those of one level with the same remedy stand together.
+/// The findings from the worst on, with --nodes congestion before the others. Findings of one level with one remedy stand together.
 void HealthReport::text_findings(Lines& lines) const {
   struct Shown {
     std::vector<const Finding*> findings;  ///< with the same check, level and remedy
@@ -308,62 +354,19 @@ void HealthReport::text_findings(Lines& lines) const {
   }
   if (!wanted_.hosts.empty()) std::ranges::stable_partition(shown, [](const Shown& row) { return is_congestion(*row.findings.front()); });
   for (const Shown& row : shown) {
-    is_brief(*row.findings.front()) ? text_brief(lines, *row.findings.front(), row.more) : text_alike(lines, row.findings);
+    const Finding& first = *row.findings.front();
+    if (!is_brief(first)) {
+      text_alike(lines, words(), row.findings);
+      continue;
+    }
+    const std::string more = row.more == 0 ? std::string() : fmt::format(" {} more like this: -v.", counted(row.more));
+    lines.write(fmt::format("info: {} ({}): {}{}", first.check->id, name(first.confidence), words().brief(first), more), 0,
+                name(Level::info).size(), colour_of(Level::info));
   }
   for (const Level level : {Level::error, Level::warning, Level::info}) {
     const std::size_t count = left.at(static_cast<std::size_t>(level));
     if (count > 0) lines.write(fmt::format("… and {} more of level {}: --json has all.", counted(count), name(level)));
   }
-}
-
-void HealthReport::text_brief(Lines& lines, const Finding& finding, std::size_t more_alike) const {
-  const std::string more = more_alike == 0 ? std::string() : fmt::format(" {} more like this: -v.", counted(more_alike));
-  lines.write(fmt::format("info: {} ({}): {}{}", finding.check->id, name(finding.confidence), words().brief(finding), more), 0,
-              name(Level::info).size(), colour_of(Level::info));
-}
-
-/// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
-void HealthReport::text_alike(Lines& lines, const std::vector<const Finding*>& findings) const {
-  const FindingText words = this->words();
-  for (const Finding* finding : findings) {
-    const Level level = *finding->level;
-    lines.write(fmt::format("{}: {} ({}): {}", name(level), finding->check->id, name(finding->confidence), words.ends(*finding)), 0,
-                name(level).size(), colour_of(level));
-    if (const std::string seen = words.seen(*finding); !seen.empty()) lines.write(seen, 2);
-  }
-  const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
-  lines.write(all + std::string(findings.front()->check->text), 2);
-  lines.write(remedy_text(findings.front()->what_to_do()), 2);
-}
-
-/// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
-std::string HealthReport::checks_text(bool (*is_meant)(CheckState state)) const {
-  using ChecksOfReason = std::pair<std::string, std::vector<std::string_view>>;
-  std::vector<ChecksOfReason> rows;
-  for (const CheckResult& result : diagnosis_.checks) {
-    if (!is_meant(result.state)) continue;
-    const auto known = std::ranges::find(rows, result.reason, &ChecksOfReason::first);
-    ChecksOfReason& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
-    row.second.push_back(result.check->id);
-  }
-  std::string text;
-  for (auto& [reason, checks] : rows) {
-    const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
-    checks.resize(checks.size() - more);
-    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
-  }
-  return text;
-}
-
-void HealthReport::text_not_looked_at(Lines& lines) const {
-  if (diagnosis_.implausible > 0) {
-    lines.write(fmt::format("{} more than links can carry, and left out.",
-                            count_text(diagnosis_.implausible, "difference of counters was", "differences of counters were")));
-  }
-  if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
-    lines.write("Checked in part: " + partly.substr(0, partly.size() - 2) + ".");
-  const std::string left = checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
-  if (!left.empty()) lines.write("Not checked: " + left.substr(0, left.size() - 2) + ".");
 }
 
 }  // namespace ib::tools::health

@@ -6,12 +6,10 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "subnet/model/order.hpp"
-#include "tools/frame/commands.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/interval.hpp"
@@ -23,53 +21,124 @@ namespace ib::tools {
 namespace ibqueryerrors {
 namespace {
 
-using subnet::NodeIndex;
-
-constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
-
-/// What both command lines have.
-void add_thresholds(OptionSet& set, QueryOptions& wanted) {
-  set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
-           "Thresholds, the highest counts that are not errors: lines COUNTER=NUMBER.");
-}
-void add_report_options(OptionSet& set, QueryOptions& wanted, ErrorRules& rules) {
-  set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.", [&rules] { rules.suppress(common_error); });
-  set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
-  set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
-  set.flag("--switch", wanted.switches, "Check switches.");
-  set.flag("--ca", wanted.cas, "Check channel adapters.");
-  set.flag("--router", wanted.routers, "Check routers.");
-  set.flag("--details", wanted.details, "Show why packets were discarded, and details of receive errors.");
-  set.flag("--counters", wanted.data_only, "Show data and packets of all ports, and no errors.");
-  set.flag("-k --clear-errors", wanted.clear_errors, "Clear the error counters after they were read.");
-  set.flag("-K --clear-counts", wanted.clear_counts, "Clear the data and packet counters after they were read.");
-}
-
-/// What is read of each PMA.
-counters::ReadingPlan plan_of(const QueryOptions& wanted, const ErrorRules& applied) {
-  counters::ReadingPlan plan;
-  using Counts = counters::ReadingPlan::Counts;
-  plan.counts = wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
-  if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
-  const ErrorRules* rules = &applied;
-  const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
-    const std::vector<std::size_t> errors = rules->errors_of(reading.row);
-    const auto has = [&errors](std::string_view counter) { return std::ranges::count(errors, counters::column_of(counter)) != 0; };
-    return {.ports = !errors.empty(),
-            .discard_details = details && has("port_xmit_discards"),
-            .error_details = details && has("port_rcv_errors")};
+/// The counters of errors, which come first.
+std::span<const counters::CounterChange> errors_in(const counters::PortChanges& port) {
+  const auto is_traffic = [](const counters::CounterChange& of) {
+    return counters::columns[counters::column_of(of.counter->name)].is_traffic();
   };
-  if (!wanted.data_only) plan.further = further;
-  plan.clear = wanted.clear();
-  plan.clear_details = wanted.clears_details();
-  return plan;
+  return {port.changes.begin(), std::ranges::find_if(port.changes, is_traffic)};
 }
+
+/// --interval: which ports counted errors since the reading before, as one of several readings. In JSON an element of the list that is
+/// open.
+class GrowthReport final : public FabricReport {
+ public:
+  GrowthReport(const Fabric& of, const QueryOptions& what, const ErrorRules& applied) : FabricReport(of), wanted_(what), rules_(applied) {}
+
+  /// Adds the ports of `node` that have counted something since the readings in `history`, which gets these. In text they are printed to
+  /// `out`, if that is given, and not kept.
+  void take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
+    ++summary_.nodes;
+    bool is_bad = false, has_heading = false;
+    for (const counters::PmaReading& reading : node.ports) {
+      ++summary_.ports;
+      if (!reading.known()) continue;
+      const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
+      const std::optional<counters::CounterRow> before = history.take(key, reading.row);
+      if (!before) continue;
+      const counters::RowDifference difference(&*before, reading.row, counters::octets_per_second(fabric.subnet, reading.port));
+      counters::PortChanges port = changes_of(difference);
+      const auto errors = errors_in(port);
+      const bool has_counted = std::ranges::any_of(errors, [](const counters::CounterChange& error) { return error.delta.has_value(); });
+      summary_.bad_ports += has_counted ? 1 : 0;
+      is_bad = is_bad || has_counted;
+      if (errors.empty() && !wanted_.data_only) continue;
+      if (out == nullptr) {
+        grown_ports_.push_back(std::move(port));
+        continue;
+      }
+      if (!std::exchange(has_heading, true)) {
+        const subnet::Node& of = fabric.subnet.node(node.node);
+        out->print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(of.guid()),
+                   in_quotes(subnet::name_of(of, &fabric.names)));
+      }
+      port_text(*out, port);
+    }
+    summary_.bad_nodes += is_bad ? 1 : 0;
+  }
+
+  void visit(report::Sink& sink) const override {
+    if (!fabric.subnet.ports().empty()) {
+      counters::PortChanges example;
+      example.port = 0;
+      for (const FieldInfo* counter : {&error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
+        example.changes.push_back({.counter = counter});
+      report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
+    }
+    visit(sink, grown_ports_);
+  }
+  void text(TextOut& out) const override { summary_.text(out); }
+  Exit status() const override { return summary_.bad_ports != 0 ? Exit::findings : FabricReport::status(); }
+
+  Round round;
+
+ private:
+  /// The counters that have counted more errors than their thresholds, or were reset; then data and packets, if they are wanted.
+  counters::PortChanges changes_of(const counters::RowDifference& difference) const {
+    counters::PortChanges traffic = difference.traffic();
+    if (wanted_.data_only) return traffic;
+    counters::PortChanges port;
+    port.port = traffic.port;
+    port.seconds = difference.error_seconds();
+    for (const counters::CounterInfo* counter : error_counters()) {
+      const counters::CounterChange change = difference.change(counters::column_of(counter->name));
+      using enum counters::ChangeKind;
+      const bool is_unclear = change.kind == reset || change.kind == implausible;
+      const bool is_beyond = is_unclear || change.delta.value_or(0) > rules_.threshold_of(counter->name);
+      if (is_beyond && !rules_.is_suppressed(*counter)) port.changes.push_back(change);
+    }
+    if (wanted_.data) std::ranges::move(traffic.changes, std::back_inserter(port.changes));
+    return port;
+  }
+
+  void port_text(TextOut& out, const counters::PortChanges& port) const {
+    std::string words;
+    for (const counters::CounterChange& change : port.changes) words += growth_words(dialects_of(*change.counter).libibmad, change);
+    out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
+  }
+
+  void visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const {
+    begin_round(sink, round);
+    sink.objects("ports", ports, [&](const counters::PortChanges& port) {
+      visit_names(sink, fabric.subnet.port(port.port).node);
+      visit_port_members(sink, port.port);
+      sink.value("seconds", port.seconds);
+      const auto errors = errors_in(port);
+      if (!wanted_.data_only) {
+        sink.array("errors", errors, [&](const counters::CounterChange& error) {
+          visit_growth(sink, error, {.threshold = rules_.threshold_of(error.counter->name)});
+        });
+      }
+      if (!wanted_.data && !wanted_.data_only) return;
+      sink.array("traffic", std::span(port.changes).subspan(errors.size()),
+                 [&](const counters::CounterChange& change) { visit_growth(sink, change); });
+    });
+    summary_.visit(sink);
+    visit_failures(sink);
+    sink.end_object();
+  }
+
+  const QueryOptions& wanted_;
+  const ErrorRules& rules_;
+  std::vector<counters::PortChanges> grown_ports_;  ///< by node; empty in text
+  Summary summary_;
+};
 
 class Ibqueryerrors final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target_each("TARGET", checked_.target);
+    set.target_each("TARGET", target_);
     set.notes("TARGET is one node to be checked; without it all are.");
     set.value("-s --suppress", "COUNTER[,…]", "Counters that are not errors, by their names in the text or in JSON.",
               [this](std::string_view text) {
@@ -89,7 +158,7 @@ class Ibqueryerrors final : public Command {
     set.flag("-S", ignored_, "No effect: TARGET may be a port GUID without it.");
     set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_interval(set, interval_);
-    add_discovery(set, checked_.discovery);
+    add_discovery(set, discovery_);
     QueryOptions every;
     every.data = every.details = true;
     add_table_options(set, common, table_, keys_of(error_columns(every)));
@@ -111,13 +180,12 @@ class Ibqueryerrors final : public Command {
     if (wanted_.clears()) prepare_clear(session.stack());
     RoundFabric read;
     Fabric& fabric = read.fabric;
-    checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
-    read.nodes = co_await checked_.find(session, fabric);
+    shows_links_ = wanted_.report_port || emit.json() || table_.given();
+    read.nodes = co_await find(session, fabric);
     if (confirms_) require_agreement(session.host().world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
-    const std::optional<std::string>& file = wanted_.threshold_file;
-    rules_.take(file ? counters::ErrorThresholds::given(*file) : counters::ErrorThresholds::of_site(session.host().log()));
+    rules_.take(counters::ErrorThresholds::given_or_usual(wanted_.threshold_file, session.host().log(), {}));
     subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.stack().here());
-    co_await checked_.find_paths(session.stack(), paths, fabric, read.nodes);
+    co_await find_paths(session.stack(), paths, fabric, read.nodes);
     if (interval_.repeats()) {
       co_await watch(session, emit, read);
     } else {
@@ -126,6 +194,42 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
+  /// Discovers what is needed of the fabric, and returns the nodes to be checked in print order.
+  async::Task<std::vector<NodeIndex>> find(Session& session, Fabric& fabric) {
+    discovery_.needs = needs();
+    if (!target_.given()) {
+      co_await discover(session, discovery_, fabric);
+      co_return wanted_.wanted_of(fabric, subnet::breadth_first(fabric.subnet));
+    }
+    const NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, shows_links_);
+    if (wanted_.clears()) co_await check_meant_node(session.stack(), target_, fabric.subnet, node);
+    co_return wanted_.wanted_of(fabric, {node});
+  }
+
+  /// The attributes that are needed of nodes. Of nodes that are not checked, only those that are printed with links.
+  subnet::DiscoverNeeds needs() const {
+    subnet::NodeKinds kinds;
+    for (const subnet::NodeKind kind : {subnet::NodeKind::ca, subnet::NodeKind::sw, subnet::NodeKind::router}) {
+      if (wanted_.is_wanted(kind)) kinds |= {kind};
+    }
+    subnet::DiscoverNeeds needs;
+    needs.switch_infos = kinds.has(subnet::NodeKind::sw);
+    if (!shows_links_ && !target_.given()) needs.descriptions = needs.end_ports = kinds;
+    return needs;
+  }
+
+  async::Task<> find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<NodeIndex>& nodes) const {
+    if (stack.host().options().skip_sl) co_return;
+    if (!target_.given()) {
+      co_await stack.read_service_levels(paths);
+    } else if (!nodes.empty()) {
+      PathQuery query;
+      if (target_.path) query.known = target_.path->ib().dgid;
+      co_await find_paths_to(stack, paths, fabric, nodes.front(), query);
+      stack.report_sl_0(paths.why_sl_0());
+    }
+  }
+
   /// The number of ports of a node whose counters were not read. Of a switch that has more ports than were found, these are among them.
   static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
@@ -170,19 +274,24 @@ class Ibqueryerrors final : public Command {
     stack.require_fabric("A reset of counters");
     if (interval_.repeats()) throw UsageError("--interval resets nothing: it excludes -k and -K");
     stack.require_exact_targets();
-    checked_.refuse_stored_fabric();
-    confirms_ = !checked_.target.given() && confirms_reset(stack.host().world(), yes_ || stack.host().options().dry_run);
+    const std::string_view given = discovery_.cache           ? "--cache"
+                                   : discovery_.load_cache    ? "--load-cache"
+                                   : discovery_.refresh_cache ? "--refresh-cache"
+                                   : discovery_.cache_age     ? "--cache-age"
+                                                              : "";
+    if (!given.empty()) throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself", given));
+    discovery_.has_cache = false;
+    confirms_ = !target_.given() && confirms_reset(stack.host().world(), yes_ || stack.host().options().dry_run);
     if (wanted_.clear_counts)
       stack.host().log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }
 
-  /// Reads each port once.
   async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
                       report::Table<ErrorLine> table) {
     ErrorReport report(fabric, wanted_, rules_);
     if (wanted_.report_port) report.group_ports();
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
-    plan.owners = owner_transactor(stack, checked_.discovery.load_cache);
+    plan.owners = owner_transactor(stack, discovery_.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
     TableWriter<ErrorLine> writer(emit, "ports", std::move(table), stack.host().world().out);
     bool any = false;
@@ -218,18 +327,15 @@ class Ibqueryerrors final : public Command {
     }
   }
 
-  /// Reads each port again and again.
   async::Task<> watch(Session& session, Emit& emit, const RoundFabric& first) {
-    WatchedFabric watched(session, checked_.discovery, first, node_chooser(first));
+    WatchedFabric watched(session, discovery_, first, node_chooser(first));
     const auto once = [&](Round round) { return watch_once(session.stack(), emit, watched, std::move(round)); };
-    if (emit.json()) emit.sink().begin_array("readings");
-    co_await repeat(session.stack(), interval_, once);
-    if (emit.json()) emit.sink().end_array();
+    co_await repeat(session.stack(), emit, interval_, once);
   }
 
   /// TARGET is looked up at first. From then on the node is known by its GUID.
   WatchedFabric::ChooseNodes node_chooser(const RoundFabric& first) const {
-    if (!checked_.target.given()) return [this](const Fabric& of) { return wanted_.wanted_of(of, subnet::breadth_first(of.subnet)); };
+    if (!target_.given()) return [this](const Fabric& of) { return wanted_.wanted_of(of, subnet::breadth_first(of.subnet)); };
     const Guid target = first.nodes.empty() ? Guid{} : first.fabric.subnet.node(first.nodes.front()).guid();
     return [target](const Fabric& fabric) {
       const NodeIndex node = fabric.subnet.find_node(target);
@@ -256,73 +362,13 @@ class Ibqueryerrors final : public Command {
 
   QueryOptions wanted_;
   ErrorRules rules_;
-  CheckedNodes checked_{wanted_};
+  Target target_;
+  DiscoveryOptions discovery_;
+  bool shows_links_{};  ///< in text or JSON
   Interval interval_;
   TableOptions table_;
   bool ignored_{}, yes_{};
   bool confirms_{};  ///< before it resets the counters of the whole fabric
-};
-
-class IbqueryerrorsDiags final : public Command {
- public:
-  void diags_options(OptionSet& set, CommonOptions& common) override {
-    set.value("-s --suppress", "COUNTER,...", "Counters that are not errors.", [this](const std::string& text) {
-      for (const std::string_view word : split(text)) rules_.suppress(word);
-    });
-    add_node_name_map(set, common);
-    const auto node = [this, &common](path::Form form) {
-      return [this, &common, form](const std::string& text) {
-        common.address = form;
-        (form == path::Form::direct ? checked_.route : checked_.guid) = text;
-      };
-    };
-    set.value("-G --port-guid", "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
-    set.value("-S", "GUID", "As --port-guid.", node(path::Form::guid));
-    set.value("-D --Direct", "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag("--skip-sl", common.skip_sl, "Use SL 0, and request nothing from the subnet administrator.");
-    add_thresholds(set, wanted_);
-    set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
-    add_report_options(set, wanted_, rules_);
-    set.text("--load-cache", checked_.discovery.load_cache, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
-    add_outstanding_smps(set, common);
-    set.without("DGKLnRrSsY");
-    common.sends_sa_key = true;
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.clears()) session.stack().require_fabric("A reset of counters");
-    checked_.prepare(session.stack());
-    LibibnetdiscFabric fabric;
-    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
-    DiagsErrorReport report(fabric, wanted_, rules_, session.host());
-    report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
-    for (const std::string& name : rules_.skipped())
-      warn(session.host().world(), "add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
-    subnet::PortPaths paths(fabric.subnet, session.stack().here());
-    paths.keep_to_base_lids();
-    const bool reachable = co_await checked_.find_paths(session.stack(), paths, fabric, nodes);
-    if (!reachable) co_return;
-    if (wanted_.report_port) report.group_ports();
-    counters::ReadingPlan plan = plan_of(wanted_, rules_);
-    plan.owners = owner_transactor(session.stack(), checked_.discovery.load_cache);
-    plan.takes_any_select = true;
-    plan.on_node = [&](const counters::PmaNode& node) {
-      report.count(node);
-      report.print_node(emit.text(), node);
-      emit.text().push();
-    };
-    Stack& stack = session.stack();
-    report.readings =
-        co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
-    emit(report);
-    emit.set_diags_status(report.summary.bad_ports != 0 ? 1 : 0);
-  }
-
- private:
-  QueryOptions wanted_;
-  ErrorRules rules_;
-  DiagsNodes checked_{wanted_};
-  bool ignored_{};
 };
 
 }  // namespace
@@ -333,7 +379,7 @@ constinit const CommandInfo rooms::ibqueryerrors{
     .group = HelpGroup::counters,
     .summary = "Print the ports that have counted errors, with what they counted; or the data of all ports.",
     .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
-    .make_diags = make_command<tools::ibqueryerrors::IbqueryerrorsDiags>,
+    .make_diags = tools::ibqueryerrors::make_ibqueryerrors_diags,
     .changes = true,
     .reports_changes = true,
 };

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <span>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -16,13 +15,14 @@
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
-#include "report/sink.hpp"
+#include "sa/records.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/diags_fabric.hpp"
-#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::ibqueryerrors {
 namespace {
@@ -37,6 +37,18 @@ std::string details_text(const counters::CounterRow& row, counters::Source sourc
   return text;
 }
 
+std::string traffic_text(const counters::PmaReading& reading, bool with_zeros) {
+  std::string text;
+  for (const counters::CounterInfo& counter : counters::counter_infos()) {
+    if (!counter.traffic) continue;
+    const std::optional<std::uint64_t> value = reading.row.count(counter.column);
+    if (!value || (*value == 0 && !with_zeros)) continue;
+    text += fmt::format(" [{} == {} ({})]", counter_name(counter), *value, human_count(*value, counter.octets != 0));
+  }
+  return text;
+}
+
+constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
 constexpr std::size_t most_suppressed = 64;
 
@@ -47,17 +59,46 @@ bool names_field(std::string_view name) {
   });
 }
 
-using Kind = counters::CounterChange::Kind;
+}  // namespace
 
-/// The counters of errors, which come first.
-std::span<const counters::CounterChange> errors_in(const counters::PortChanges& port) {
-  const auto is_traffic = [](const counters::CounterChange& of) {
-    return counters::columns[counters::column_of(of.counter->name)].is_traffic();
-  };
-  return {port.changes.begin(), std::ranges::find_if(port.changes, is_traffic)};
+void add_thresholds(OptionSet& set, QueryOptions& wanted) {
+  set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
+           "Thresholds, the highest counts that are not errors: lines COUNTER=NUMBER.");
+}
+void add_report_options(OptionSet& set, QueryOptions& wanted, ErrorRules& rules) {
+  set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.", [&rules] { rules.suppress(common_error); });
+  set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
+  set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
+  set.flag("--switch", wanted.switches, "Check switches.");
+  set.flag("--ca", wanted.cas, "Check channel adapters.");
+  set.flag("--router", wanted.routers, "Check routers.");
+  set.flag("--details", wanted.details, "Show why packets were discarded, and details of receive errors.");
+  set.flag("--counters", wanted.data_only, "Show data and packets of all ports, and no errors.");
+  set.flag("-k --clear-errors", wanted.clear_errors, "Clear the error counters after they were read.");
+  set.flag("-K --clear-counts", wanted.clear_counts, "Clear the data and packet counters after they were read.");
 }
 
-}  // namespace
+counters::ReadingPlan plan_of(const QueryOptions& wanted, const ErrorRules& applied) {
+  counters::ReadingPlan plan;
+  using Counts = counters::ReadingPlan::Counts;
+  plan.counts = wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
+  if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
+  const ErrorRules* rules = &applied;
+  const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
+    const std::vector<std::size_t> errors = rules->errors_of(reading.row);
+    const auto has = [&errors](std::string_view counter) { return std::ranges::count(errors, counters::column_of(counter)) != 0; };
+    return {.ports = !errors.empty(),
+            .discard_details = details && has("port_xmit_discards"),
+            .error_details = details && has("port_rcv_errors")};
+  };
+  if (!wanted.data_only) plan.further = further;
+  const auto clear = [errors = wanted.clear_errors, counts = wanted.clear_counts](const counters::CounterInfo& counter) {
+    return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
+  };
+  if (wanted.clears()) plan.clear = clear;
+  plan.clear_details = wanted.clear_errors && wanted.details;
+  return plan;
+}
 
 const std::vector<const counters::CounterInfo*>& error_counters() {
   static const std::vector<const counters::CounterInfo*> counters = [] {
@@ -75,13 +116,13 @@ std::string_view counter_name(const counters::CounterInfo& counter) {
 }
 
 bool ErrorRules::read_thresholds(const std::string& file) {
-  std::string text;
+  std::string content;
   try {
-    text = read_regular_file(file, longest_file);
+    content = read_regular_file(file, longest_file);
   } catch (const Error&) {
     return false;
   }
-  SettingLines lines(text);
+  SettingLines lines(content);
   while (const auto line = lines.next()) {
     for (const counters::CounterInfo* counter : error_counters()) {
       // Blanks before the name, or between it and '=', make the line one of another name.
@@ -92,24 +133,24 @@ bool ErrorRules::read_thresholds(const std::string& file) {
   return true;
 }
 
-void ErrorRules::take(const counters::ErrorThresholds& thresholds) {
-  for (const auto& [counter, value] : thresholds.all()) {
+void ErrorRules::take(const counters::ErrorThresholds& read) {
+  for (const auto& [counter, value] : read.all()) {
     if (std::ranges::find(error_counters(), counter) != error_counters().end()) set_threshold(*counter, value);
   }
 }
 
 void ErrorRules::set_threshold(const counters::CounterInfo& counter, std::uint64_t value) {
-  text_ += fmt::format("[{} = {}]", counter_name(counter), value);
-  thresholds_.set(counter, value);
+  text += fmt::format("[{} = {}]", counter_name(counter), value);
+  thresholds.set(counter, value);
 }
 
 void ErrorRules::suppress(std::string_view name) {
   if (name.empty() || !names_field(name)) return;
-  (suppressed_.size() < most_suppressed ? suppressed_ : skipped_).emplace_back(name);
+  (suppressed.size() < most_suppressed ? suppressed : skipped).emplace_back(name);
 }
 
 bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
-  return std::ranges::find(suppressed_, counter_name(counter)) != suppressed_.end();
+  return std::ranges::find(suppressed, counter_name(counter)) != suppressed.end();
 }
 
 std::vector<std::size_t> ErrorRules::errors_of(const counters::CounterRow& row) const {
@@ -140,12 +181,47 @@ std::string human_count(std::uint64_t value, bool data) {
   return fmt::format("{:5.3f}{}{}", static_cast<double>(shown / static_cast<float>(divisor)), units.at(unit), data ? "B" : "");
 }
 
+async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node, PathQuery query) {
+  co_await stack.prepare_sa();
+  const path::IbPath& sa = stack.transactor().sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
+  std::vector<PortIndex> ends;
+  for (const PortIndex port : counters::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
+  ends.erase(std::ranges::unique(ends).begin(), ends.end());
+  for (const PortIndex end : ends) {
+    if (!query.of_route && fabric.subnet.lid(end) == stack.host().end_port().lid) continue;
+    path::IbPath to;  // by its GID where that is known, else by its LID
+    to.end_port = &stack.host().end_port();
+    if (query.known && query.known->guid() == fabric.subnet.port_guid(end)) {
+      to.dgid = query.known;
+    } else {
+      to.dlid = fabric.subnet.lid(end);
+    }
+    const path::Path by = to;
+    try {
+      const path::Path path = co_await stack.gmp_path(&by);
+      paths.use(end, path);
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {
+      const auto* answer = dynamic_cast<const mad::MadError*>(&error);
+      const std::optional<path::Path> plain = subnet::gmp_path(fabric.subnet, end, stack.here());
+      if (query.plain_if_none && plain && answer != nullptr && sa::is_no_records(*answer)) {
+        paths.use(end, *plain);
+        continue;
+      }
+      paths.do_without(error.message());
+      if (query.of_route) break;
+    }
+  }
+}
+
 void Summary::text(TextOut& out) const {
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes, bad_nodes);
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports, bad_ports);
 }
 
-std::string ErrorReport::quoted_name(subnet::NodeIndex node) const {
+std::string ErrorReport::quoted_name(NodeIndex node) const {
   return in_quotes(node == subnet::none ? std::string() : subnet::name_of(fabric.subnet.node(node), &fabric.names));
 }
 
@@ -176,17 +252,6 @@ void ErrorReport::count(const counters::PmaNode& node) {
   summary.bad_nodes += bad ? 1 : 0;
 }
 
-void ErrorReport::header(TextOut& out, const counters::PmaNode& node) const {
-  const subnet::Node& of = fabric.subnet.node(node.node);
-  if (wanted.data_only) {
-    out.print("Data Counters for {} {}\n", guid(of.guid()), quoted_name(node.node));
-  } else if (of.kind() == subnet::NodeKind::sw) {
-    out.print("Errors for {} {}\n", guid(fabric.subnet.port_guid(of.first_port)), quoted_name(node.node));
-  } else {
-    out.print("Errors for {}\n", quoted_name(node.node));
-  }
-}
-
 std::string ErrorReport::errors_text(const counters::PmaReading& reading) const {
   std::string text;
   const counters::CounterRow& row = reading.row;
@@ -195,17 +260,6 @@ std::string ErrorReport::errors_text(const counters::PmaReading& reading) const 
     text += row.field(error).bits == 64 ? fmt::format(" ({})]", human_count(row.value(error), false)) : "]";
     if (counters::columns[error].field == "port_xmit_discards") text += details_text(row, counters::Source::discard_details);
     if (counters::columns[error].field == "port_rcv_errors") text += details_text(row, counters::Source::error_details);
-  }
-  return text;
-}
-
-std::string ErrorReport::traffic_text(const counters::PmaReading& reading, bool with_zeros) const {
-  std::string text;
-  for (const counters::CounterInfo& counter : counters::counter_infos()) {
-    if (!counter.traffic) continue;
-    const std::optional<std::uint64_t> value = reading.row.count(counter.column);
-    if (!value || (*value == 0 && !with_zeros)) continue;
-    text += fmt::format(" [{} == {} ({})]", counter_name(counter), *value, human_count(*value, counter.octets != 0));
   }
   return text;
 }
@@ -219,134 +273,48 @@ void ErrorReport::reading_text(TextOut& out, const counters::PmaNode& node, cons
   const std::string counts =
       wanted.data_only ? traffic_text(reading, true) : errors_text(reading) + (wanted.data ? traffic_text(reading, false) : std::string());
   out.print("   GUID {} port {}:{}\n", guid(at), select, counts);
-  if (wanted.report_port && !all) link_text(out, reading.port);
+  if (wanted.report_port && !all)
+    out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", fabric.subnet.lid(reading.port).value, reading.select,
+              external(reading.port), diags_link_text(fabric.subnet, reading.port), far_end(reading.port));
 }
 
-std::string ErrorReport::external(subnet::PortIndex port) const {
+std::string ErrorReport::external(PortIndex port) const {
   const unsigned number = grouping.external_port.empty() ? 0 : grouping.external_port[port];
   return number == 0 ? std::string() : std::to_string(number);
 }
 
-std::string ErrorReport::far_end(subnet::PortIndex at) const {
+std::string ErrorReport::far_end(PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
-  const subnet::PortIndex peer = subnet.port(at).peer;
+  const PortIndex peer = subnet.port(at).peer;
   if (peer == subnet::none) return fmt::format("           [  ] {} ( )\n", quoted_name(peer));
   return fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", guid_of_far_end(subnet.port_guid(peer)), subnet.lid(peer).value,
                      subnet.port(peer).number, external(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
 }
 
-void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
-  const subnet::Subnet& subnet = fabric.subnet;
-  out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", subnet.lid(at).value, subnet.port(at).number, external(at),
-            diags_link_text(subnet, at), far_end(at));
-}
-
 void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
-  bool headed = false;
+  const subnet::Node& of = fabric.subnet.node(node.node);
+  std::string heading = wanted.data_only ? fmt::format("Data Counters for {} {}\n", guid(of.guid()), quoted_name(node.node))
+                        : of.kind() == subnet::NodeKind::sw
+                            ? fmt::format("Errors for {} {}\n", guid(fabric.subnet.port_guid(of.first_port)), quoted_name(node.node))
+                            : fmt::format("Errors for {}\n", quoted_name(node.node));
   const auto print = [&](const counters::PmaReading& reading) {
     if (!is_reported(reading)) return;
-    if (!std::exchange(headed, true)) header(out, node);
+    out.write(std::exchange(heading, {}));
     reading_text(out, node, reading);
   };
   if (node.all) print(*node.all);
   std::ranges::for_each(node.ports, print);
 }
 
-std::string ErrorReport::thresholds_text() const { return "Thresholds: " + rules.thresholds_text(); }
+std::string ErrorReport::thresholds_text() const { return "Thresholds: " + rules.text; }
 
 void ErrorReport::text(TextOut& out) const {
   summary.text(out);
   out.print("## {}\n", thresholds_text());
   if (failed_queries != 0) out.print("##          {} PMA query failures\n", failed_queries);
   out.write("## Suppressed:");
-  for (const std::string& counter : rules.suppressed()) out.print(" {}", counter);
+  for (const std::string& counter : rules.suppressed) out.print(" {}", counter);
   out.write("\n");
-}
-
-counters::PortChanges GrowthReport::changes_of(const counters::RowDifference& difference) const {
-  counters::PortChanges traffic = difference.traffic();
-  if (wanted_.data_only) return traffic;
-  counters::PortChanges port;
-  port.port = traffic.port;
-  port.seconds = difference.error_seconds();
-  for (const counters::CounterInfo* counter : error_counters()) {
-    const counters::CounterChange change = difference.change(counters::column_of(counter->name));
-    const bool is_unclear = change.kind == Kind::reset || change.kind == Kind::implausible;
-    const bool is_beyond = is_unclear || change.delta.value_or(0) > rules_.threshold_of(counter->name);
-    if (is_beyond && !rules_.is_suppressed(*counter)) port.changes.push_back(change);
-  }
-  if (wanted_.data) std::ranges::move(traffic.changes, std::back_inserter(port.changes));
-  return port;
-}
-
-void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
-  ++summary_.nodes;
-  bool is_bad = false, has_heading = false;
-  for (const counters::PmaReading& reading : node.ports) {
-    ++summary_.ports;
-    if (!reading.known()) continue;
-    const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
-    const std::optional<counters::CounterRow> before = history.take(key, reading.row);
-    if (!before) continue;
-    const counters::RowDifference difference(&*before, reading.row, counters::octets_per_second(fabric.subnet, reading.port));
-    counters::PortChanges port = changes_of(difference);
-    const auto errors = errors_in(port);
-    const bool has_counted = std::ranges::any_of(errors, [](const counters::CounterChange& error) { return error.delta.has_value(); });
-    summary_.bad_ports += has_counted ? 1 : 0;
-    is_bad = is_bad || has_counted;
-    if (errors.empty() && !wanted_.data_only) continue;
-    if (out == nullptr) {
-      grown_ports_.push_back(std::move(port));
-      continue;
-    }
-    if (!std::exchange(has_heading, true)) {
-      const subnet::Node& of = fabric.subnet.node(node.node);
-      out->print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(of.guid()),
-                 in_quotes(subnet::name_of(of, &fabric.names)));
-    }
-    port_text(*out, port);
-  }
-  summary_.bad_nodes += is_bad ? 1 : 0;
-}
-
-void GrowthReport::port_text(TextOut& out, const counters::PortChanges& port) const {
-  std::string words;
-  for (const counters::CounterChange& change : port.changes) words += growth_words(dialects_of(*change.counter).libibmad, change);
-  out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
-}
-
-void GrowthReport::text(TextOut& out) const { summary_.text(out); }
-
-void GrowthReport::visit(report::Sink& sink) const {
-  if (!fabric.subnet.ports().empty()) {
-    counters::PortChanges example;
-    example.port = 0;
-    for (const FieldInfo* counter : {&error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
-      example.changes.push_back({.counter = counter});
-    report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
-  }
-  visit(sink, grown_ports_);
-}
-
-void GrowthReport::visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const {
-  begin_round(sink, round);
-  sink.objects("ports", ports, [&](const counters::PortChanges& port) {
-    visit_names(sink, fabric.subnet.port(port.port).node);
-    visit_port_members(sink, port.port);
-    sink.value("seconds", port.seconds);
-    const auto errors = errors_in(port);
-    if (!wanted_.data_only) {
-      sink.array("errors", errors, [&](const counters::CounterChange& error) {
-        visit_growth(sink, error, {.threshold = rules_.threshold_of(error.counter->name)});
-      });
-    }
-    if (!wanted_.data && !wanted_.data_only) return;
-    sink.array("traffic", std::span(port.changes).subspan(errors.size()),
-               [&](const counters::CounterChange& change) { visit_growth(sink, change); });
-  });
-  summary_.visit(sink);
-  visit_failures(sink);
-  sink.end_object();
 }
 
 }  // namespace ib::tools::ibqueryerrors

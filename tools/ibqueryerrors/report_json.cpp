@@ -18,7 +18,6 @@ void visit_count(report::Sink& sink, const counters::CounterRow& row, std::size_
   sink.value("count", row.value(column), report::counter(row.field(column).unit));
 }
 
-/// An object for each counter that was read, in their order.
 template <class IsWanted>
 void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted is_wanted) {
   for (std::size_t column = 0; column < counters::columns.size(); ++column) {
@@ -27,6 +26,28 @@ void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted 
     visit_count(sink, row, column);
     sink.end_object();
   }
+}
+
+void visit_errors(report::Sink& sink, std::string_view key, const ErrorRules& rules, const counters::CounterRow& row,
+                  const std::vector<std::size_t>& errors) {
+  sink.objects(key, errors, [&](std::size_t error) {
+    visit_count(sink, row, error);
+    sink.value("threshold", rules.threshold_of(counters::columns[error].field));
+    sink.value("saturated", row.is_full(error));
+  });
+}
+
+void visit_details(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
+  sink.begin_array(key);
+  for (const counters::Source source : {counters::Source::discard_details, counters::Source::error_details})
+    visit_counts(sink, row, [source](const counters::Column& column) { return column.source == source; });
+  sink.end_array();
+}
+
+void visit_traffic(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
+  sink.begin_array(key);
+  visit_counts(sink, row, [](const counters::Column& column) { return column.is_traffic(); });
+  sink.end_array();
 }
 
 using report::Cell;
@@ -47,7 +68,7 @@ Cell errors_cell(const ErrorLine& line) {
   const std::vector<std::size_t> errors = line.report->rules.errors_of(line.counts);
   std::string words = words_of(line.counts, [&](std::size_t column) { return std::ranges::find(errors, column) != errors.end(); });
   return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
-                          line.report->visit_errors(sink, key, line.counts, line.report->rules.errors_of(line.counts));
+                          visit_errors(sink, key, line.report->rules, line.counts, line.report->rules.errors_of(line.counts));
                         }};
 }
 
@@ -57,7 +78,7 @@ Cell details_cell(const ErrorLine& line) {
            counters::columns[column].source == counters::Source::error_details;
   };
   return report::Nested{words_of(line.counts, is_detail),
-                        [&line](report::Sink& sink, std::string_view key) { ErrorReport::visit_details(sink, key, line.counts); }};
+                        [&line](report::Sink& sink, std::string_view key) { visit_details(sink, key, line.counts); }};
 }
 
 template <std::size_t column>
@@ -94,30 +115,8 @@ void Summary::visit(report::Sink& sink) const {
   sink.value("ports_bad", bad_ports);
 }
 
-void ErrorReport::visit_errors(report::Sink& sink, std::string_view key, const counters::CounterRow& row,
-                               const std::vector<std::size_t>& errors) const {
-  sink.objects(key, errors, [&](std::size_t error) {
-    visit_count(sink, row, error);
-    sink.value("threshold", rules.threshold_of(counters::columns[error].field));
-    sink.value("saturated", row.is_full(error));
-  });
-}
-
-void ErrorReport::visit_details(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
-  sink.begin_array(key);
-  for (const counters::Source source : {counters::Source::discard_details, counters::Source::error_details})
-    visit_counts(sink, row, [source](const counters::Column& column) { return column.source == source; });
-  sink.end_array();
-}
-
-void ErrorReport::visit_traffic(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
-  sink.begin_array(key);
-  visit_counts(sink, row, [](const counters::Column& column) { return column.is_traffic(); });
-  sink.end_array();
-}
-
 void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
-  if (!wanted.data_only) visit_errors(sink, "errors", reading.row, errors);
+  if (!wanted.data_only) visit_errors(sink, "errors", rules, reading.row, errors);
   if (wanted.details) visit_details(sink, "details", reading.row);
   if (wanted.data || wanted.data_only) visit_traffic(sink, "traffic", reading.row);
 }
@@ -142,16 +141,6 @@ void ErrorReport::visit_port(report::Sink& sink, const counters::PmaReading& rea
   sink.end_object();
 }
 
-void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
-  sink.begin_object();
-  visit_names(sink, node.node);
-  visit_all_ports(sink, node.all && is_reported(*node.all) ? &*node.all : nullptr);
-  sink.begin_array("ports");
-  each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, rules.errors_of(reading.row)); });
-  sink.end_array();
-  sink.end_object();
-}
-
 /// Writes the members of a node with a port of which all counters are known and one is an error.
 void ErrorReport::visit_example(report::Sink& sink) const {
   counters::PmaReading reading;
@@ -170,15 +159,22 @@ void ErrorReport::visit(report::Sink& sink) const {
   for (const counters::PmaNode& node : readings.nodes) {
     const bool reported = (node.all && is_reported(*node.all)) ||
                           std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_reported(reading); });
-    if (reported) visit_node(sink, node);
+    if (!reported) continue;
+    sink.begin_object();
+    visit_names(sink, node.node);
+    visit_all_ports(sink, node.all && is_reported(*node.all) ? &*node.all : nullptr);
+    sink.begin_array("ports");
+    each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, rules.errors_of(reading.row)); });
+    sink.end_array();
+    sink.end_object();
   }
   sink.end_array();
   summary.visit(sink);
-  sink.objects("thresholds", rules.thresholds(), [&](const counters::ErrorThresholds::Threshold& threshold) {
+  sink.objects("thresholds", rules.thresholds.all(), [&](const counters::ErrorThresholds::Threshold& threshold) {
     sink.value("counter", threshold.counter->name);
     sink.value("threshold", threshold.value);
   });
-  sink.array("suppressed", rules.suppressed(), [&](const std::string& counter) {
+  sink.array("suppressed", rules.suppressed, [&](const std::string& counter) {
     const auto is_called = [&counter](const FieldInfo& field) { return dialects_of(field).libibmad == counter; };
     const auto field = std::ranges::find_if(pm::PortCounters::info().fields, is_called);
     sink.value({}, field->name);

@@ -256,14 +256,10 @@ class Perfquery : public Command {
   }
 
   async::Task<> watch(Stack& stack, CountersReport& report, Emit& emit) {
-    if (emit.json()) {
-      path::visit(emit.sink(), "path", report.node.path);
-      emit.sink().begin_array("readings");
-    }
+    if (emit.json()) path::visit(emit.sink(), "path", report.node.path);
     WatchedNode watched;
     const auto once = [&](Round round) { return watch_once(stack, report, emit, watched, std::move(round)); };
-    co_await repeat(stack, interval_, once);
-    if (emit.json()) emit.sink().end_array();
+    co_await repeat(stack, emit, interval_, once);
   }
 
   async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {

@@ -7,7 +7,7 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "counters/counters.hpp"
-#include "counters/owner.hpp"
+#include "counters/readings.hpp"
+#include "counters/row.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "sa/resolve.hpp"

@@ -47,7 +47,8 @@ struct WatchedNode {
   std::map<std::pair<Guid, std::int32_t>, std::optional<PortReading>> last;  ///< by node and port
 };
 
-/// Checks that the node at the end of the path is the watched one (counters/owner.hpp). Returns null if it is, or if SMPs do not go there.
+/// Checks that the node at the end of the path is the watched one (counters/readings.hpp). Returns null if it is, or if SMPs do not go
+/// there.
 async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched);
 
 /// Looks for the node that is watched by its port GUID; before it has answered, for `target`. Where the SA does not know it, or none

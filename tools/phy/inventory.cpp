@@ -1,92 +1,215 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Inventories. firmware: which firmware runs on which type of device, by one Get a device. modules: transceivers and cables; both ends of a
 // cable have one serial number and are one row.
+// environment: temperatures and fans of switches. A table has a row for each sensor and each fan, JSON an object for each node too.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
-#include "phy/columns.hpp"
+#include "phy/port_row.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
 
 namespace ib::tools {
 namespace {
 
+using report::cell;
 using report::Cell;
 using report::Column;
 using report::gauge;
 using report::Sink;
 using report::text_cell;
-using subnet::PortIndex;
+
+struct EnvironmentLine {
+  const Fabric* fabric;
+  NodeIndex node;
+  const phy::Sensor* sensor;  ///< null: a fan
+  const phy::Fan* fan;
+};
+
+std::string sensor_name(const phy::Sensor& sensor) { return sensor.name.empty() ? fmt::format("sensor {}", sensor.index) : sensor.name; }
+
+Cell name(const EnvironmentLine& line) {
+  return text_cell(line.sensor != nullptr ? sensor_name(*line.sensor) : fmt::format("fan {}", line.fan->index));
+}
+
+template <std::optional<double> phy::Sensor::*value>
+Cell celsius(const EnvironmentLine& line) {
+  return line.sensor != nullptr ? cell(line.sensor->*value) : Cell(std::monostate{});
+}
+
+Cell rpm(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->rpm) : Cell(std::monostate{}); }
+
+Cell is_below_limit(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->is_below_limit) : Cell(std::monostate{}); }
+
+/// "hot" where a sensor is at its limit, "slow" where a fan is below its own.
+Cell remark(const EnvironmentLine& line) {
+  const phy::Sensor* sensor = line.sensor;
+  if (sensor != nullptr && sensor->celsius && sensor->limit && *sensor->celsius >= *sensor->limit) return std::string("hot");
+  return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : Cell(std::string());
+}
+
+constexpr std::array<Column<EnvironmentLine>, 9> sensor_columns{{
+    {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
+    {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
+    {{"sensor", "SENSOR", {}, true}, name},
+    {{"temperature_celsius", "C", gauge("C"), true}, celsius<&phy::Sensor::celsius>},
+    {{"max_celsius", "MOST C", gauge("C"), true}, celsius<&phy::Sensor::greatest>},
+    {{"limit_celsius", "LIMIT C", gauge("C"), true}, celsius<&phy::Sensor::limit>},
+    {{"rpm", "RPM", gauge("1/min"), true}, rpm},
+    {{"is_below_limit", "BELOW LIMIT"}, is_below_limit},
+    {{"remark", "REMARK", {}, true, false, true}, remark},
+}};
+
+void visit_sensor(Sink& sink, const phy::Sensor& sensor) {
+  sink.value("sensor", sensor_name(sensor));
+  report::write_cell(sink, "temperature_celsius", cell(sensor.celsius), gauge("C"));
+  report::write_cell(sink, "max_celsius", cell(sensor.greatest), gauge("C"));
+  report::write_cell(sink, "limit_celsius", cell(sensor.limit), gauge("C"));
+}
+
+void visit_fan(Sink& sink, const phy::Fan& fan) {
+  sink.value("fan", fan.index);
+  report::write_cell(sink, "rpm", cell(fan.rpm), gauge("1/min"));
+  sink.value("is_below_limit", fan.is_below_limit);
+}
+
+struct NodesReport final : FabricReport {
+  NodesReport(const Fabric& of, const std::vector<phy::EnvironmentRow>& read, const std::vector<EnvironmentLine>& in_table)
+      : FabricReport(of), rows(read), lines(in_table) {}
+
+  void visit(Sink& sink) const override {
+    sink.objects("nodes", rows, [&](const phy::EnvironmentRow& row) {
+      visit_names(sink, row.node);
+      sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) { visit_sensor(sink, sensor); });
+      sink.objects("fans", row.fans, [&](const phy::Fan& fan) { visit_fan(sink, fan); });
+    });
+    report::Table<EnvironmentLine>(sensor_columns).visit(sink, "sensors", lines);
+    visit_failures(sink);
+  }
+  void text(TextOut& /*out*/) const override {}
+
+  const std::vector<phy::EnvironmentRow>& rows;
+  const std::vector<EnvironmentLine>& lines;
+};
+
+class Environment final : public PhyCommand {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.notes("TARGETs are nodes, or patterns of their names; without them all switches are read.");
+    add_options(set, common, keys_of(sensor_columns));
+  }
+
+  std::string_view table_rows() const override { return "sensors"; }
+
+ protected:
+  void prepare(const Host& host) override {
+    check_table<EnvironmentLine>(sensor_columns);
+    shown_.refuse_for_json(host.options().format, "sensors and fans", "nodes");
+    reading_.wanted = phy::ReadingScope::environment;
+  }
+  bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override {
+    const bool is_switch = subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw;
+    return subnet.port(port).has_info && (is_switch || !targets_.empty());
+  }
+
+  void show(Host& host, Emit& emit, const phy::Reading& found) override {
+    std::vector<EnvironmentLine> lines;
+    for (const phy::EnvironmentRow& row : found.environments) {
+      for (const phy::Sensor& sensor : row.sensors) lines.push_back({&fabric_, row.node, &sensor, nullptr});
+      for (const phy::Fan& fan : row.fans) lines.push_back({&fabric_, row.node, nullptr, &fan});
+    }
+    if (is_document(host.options().format)) return emit(NodesReport(fabric_, found.environments, lines));
+    emit_table<EnvironmentLine>(host, emit, "sensors", sensor_columns, std::move(lines));
+  }
+};
 
 struct DeviceLine {
   const Fabric* fabric;
   const phy::DeviceRow* row;
 };
 
-std::vector<Column<DeviceLine>> make_device_columns() {
-  return {
-      {{"node_guid", "GUID", {}, true}, [](const DeviceLine& l) { return node_guid_cell(*l.fabric, l.row->node); }},
-      {{"node_description", "NODE", {}, true}, [](const DeviceLine& l) { return node_name_cell(*l.fabric, l.row->node); }},
-      {{"device_id", "DEVICE", {}, true},
-       [](const DeviceLine& l) { return Cell(std::uint64_t{l.fabric->subnet.node(l.row->node).info.device_id}); }},
-      {{"psid", "PSID", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->psid); }},
-      {{"firmware", "FIRMWARE", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->version); }},
-      {{"uptime_seconds", "UPTIME S", gauge("s"), true},
-       [](const DeviceLine& l) { return Cell(std::uint64_t{l.row->firmware->uptime_seconds}); }},
-  };
-}
-
-std::span<const Column<DeviceLine>> device_columns() {
-  static const std::vector<Column<DeviceLine>> columns = make_device_columns();
-  return columns;
-}
-
-/// The devices of one type, PSID and firmware.
-struct VersionLine {
-  std::uint16_t device_id{};
-  std::string psid, firmware, first;  ///< `first`: a node with it
-  std::uint64_t nodes{};
-  bool is_odd{};  ///< more devices of this type and PSID run another version
-};
-
-constexpr std::array<Column<VersionLine>, 7> version_columns{{
-    {{"device_id", "DEVICE", {}, true}, [](const VersionLine& l) { return Cell(std::uint64_t{l.device_id}); }},
-    {{"psid", "PSID", {}, true}, [](const VersionLine& l) { return text_cell(l.psid); }},
-    {{"firmware", "FIRMWARE", {}, true}, [](const VersionLine& l) { return text_cell(l.firmware); }},
-    {{"node_count", "NODES", gauge(), true}, [](const VersionLine& l) { return Cell(l.nodes); }},
-    {{"is_odd", "ODD"}, [](const VersionLine& l) { return Cell(l.is_odd); }},
-    {{"odd", "ODD", {}, true, false, true}, [](const VersionLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
-    {{"first_node", "FIRST NODE", {}, true}, [](const VersionLine& l) { return text_cell(l.first); }},
+constexpr std::array<Column<DeviceLine>, 6> device_columns{{
+    {{"node_guid", "GUID", {}, true}, [](const DeviceLine& l) { return node_guid_cell(*l.fabric, l.row->node); }},
+    {{"node_description", "NODE", {}, true}, [](const DeviceLine& l) { return node_name_cell(*l.fabric, l.row->node); }},
+    {{"device_id", "DEVICE", {}, true},
+     [](const DeviceLine& l) { return Cell(std::uint64_t{l.fabric->subnet.node(l.row->node).info.device_id}); }},
+    {{"psid", "PSID", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->psid); }},
+    {{"firmware", "FIRMWARE", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->version); }},
+    {{"uptime_seconds", "UPTIME S", gauge("s"), true},
+     [](const DeviceLine& l) { return Cell(std::uint64_t{l.row->firmware->uptime_seconds}); }},
 }};
 
-std::vector<VersionLine> versions_of(const std::vector<DeviceLine>& devices) {
-  std::map<std::tuple<std::uint16_t, std::string, std::string>, VersionLine> by_version;
-  std::map<std::tuple<std::uint16_t, std::string>, std::uint64_t> most;
+/// The devices of one type and PSID, or the modules of one vendor and part number, with one firmware.
+struct FirmwareLine {
+  std::uint16_t device_id{};
+  std::string vendor, part, firmware;  ///< `part`: the PSID of devices
+  std::string first;                   ///< of devices: a node with it
+  std::uint64_t count{};
+  bool is_odd{};  ///< more of this part have another firmware; of an unknown one false
+};
+
+class FirmwareCounts {
+ public:
+  /// Counts one device or module. The line is valid as long as this object, its `is_odd` only after lines().
+  const FirmwareLine& add(FirmwareLine one) {
+    FirmwareLine& line = lines_.try_emplace({one.device_id, one.vendor, one.part, one.firmware}, one).first->second;
+    ++line.count;
+    std::uint64_t& most = most_[{one.device_id, one.vendor, one.part}];
+    if (!one.firmware.empty()) most = std::max(most, line.count);
+    return line;
+  }
+  std::vector<FirmwareLine> lines() {
+    std::vector<FirmwareLine> all;
+    for (auto& [key, line] : lines_) {
+      line.is_odd = !line.firmware.empty() && line.count < most_.at({line.device_id, line.vendor, line.part});
+      all.push_back(line);
+    }
+    return all;
+  }
+
+ private:
+  std::map<std::tuple<std::uint16_t, std::string, std::string, std::string>, FirmwareLine> lines_;
+  std::map<std::tuple<std::uint16_t, std::string, std::string>, std::uint64_t> most_;
+};
+
+template <class Line>
+constexpr std::array<Column<Line>, 2> odd_columns{{
+    {{"is_odd", "ODD"}, [](const Line& l) { return Cell(l.is_odd); }},
+    {{"odd", "ODD", {}, true, false, true}, [](const Line& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
+}};
+
+constexpr std::array<Column<FirmwareLine>, 7> version_columns{{
+    {{"device_id", "DEVICE", {}, true}, [](const FirmwareLine& l) { return Cell(std::uint64_t{l.device_id}); }},
+    {{"psid", "PSID", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
+    {{"firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
+    {{"node_count", "NODES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
+    odd_columns<FirmwareLine>[0],
+    odd_columns<FirmwareLine>[1],
+    {
+      {"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }
+    },
+}};
+
+std::vector<FirmwareLine> versions_of(const std::vector<DeviceLine>& devices) {
+  FirmwareCounts counts;
   for (const DeviceLine& device : devices) {
     const subnet::Node& node = device.fabric->subnet.node(device.row->node);
     const phy::Firmware& firmware = *device.row->firmware;
-    VersionLine& line = by_version[{node.info.device_id, firmware.psid, firmware.version}];
-    if (++line.nodes == 1) {
-      const Cell name = node_name_cell(*device.fabric, device.row->node);
-      const auto* known = std::get_if<std::string>(&name);
-      line.device_id = node.info.device_id;
-      line.psid = firmware.psid;
-      line.firmware = firmware.version;
-      line.first = known != nullptr ? *known : "";
-    }
-    std::uint64_t& greatest = most[{node.info.device_id, firmware.psid}];
-    greatest = std::max(greatest, line.nodes);
+    counts.add({.device_id = node.info.device_id,
+                .vendor = {},
+                .part = firmware.psid,
+                .firmware = firmware.version,
+                .first = std::string(subnet::name_of(node, &device.fabric->names))});
   }
-  std::vector<VersionLine> lines;
-  for (auto& [key, line] : by_version) {
-    line.is_odd = line.nodes < most[{line.device_id, line.psid}];
-    lines.push_back(std::move(line));
-  }
-  return lines;
+  return counts.lines();
 }
 
 class FirmwareCommand final : public PhyCommand {
@@ -95,7 +218,7 @@ class FirmwareCommand final : public PhyCommand {
     set.notes("TARGETs are nodes, or patterns of their names; without them all nodes are read.");
     set.flag("--nodes", by_node_, "A row for each node instead of one for each type of device and version.");
     std::vector<std::string> keys = keys_of(version_columns);
-    for (const std::string& key : keys_of(device_columns())) {
+    for (const std::string& key : keys_of(device_columns)) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
     add_options(set, common, std::move(keys));
@@ -106,34 +229,35 @@ class FirmwareCommand final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     shown_.refuse_for_json(host.options().format, "nodes or versions", "both");
-    is_by_node() ? check_table(device_columns()) : check_table<VersionLine>(version_columns);
-    wanted_.registers = phy::ReadingScope::nothing;
-    wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info && subnet.lid(port) != Lid{}; };
+    is_by_node() ? check_table<DeviceLine>(device_columns) : check_table<FirmwareLine>(version_columns);
+    reading_.wanted = phy::ReadingScope::nothing;
+  }
+  bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override {
+    return subnet.port(port).has_info && subnet.lid(port) != Lid{};
   }
 
-  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+  void show(Host& host, Emit& emit, const phy::Reading& found) override {
     std::vector<DeviceLine> devices;
     for (const phy::DeviceRow& row : found.devices) {
-      if (row.firmware) devices.push_back({&fabric, &row});
+      if (row.firmware) devices.push_back({&fabric_, &row});
     }
-    std::vector<VersionLine> versions = versions_of(devices);
+    std::vector<FirmwareLine> versions = versions_of(devices);
     if (is_document(host.options().format)) {
-      emit(DocumentReport<DeviceLine, VersionLine>(fabric, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
-                                                   {"versions", report::Table<VersionLine>(version_columns), std::move(versions)}));
+      emit(DocumentReport<DeviceLine, FirmwareLine>(fabric_, {"nodes", report::Table<DeviceLine>(device_columns), std::move(devices)},
+                                                    {"versions", report::Table<FirmwareLine>(version_columns), std::move(versions)}));
     } else if (is_by_node()) {
-      emit_table(host, emit, fabric, "nodes", device_columns(), std::move(devices));
+      emit_table<DeviceLine>(host, emit, "nodes", device_columns, std::move(devices));
     } else {
-      emit_table<VersionLine>(host, emit, fabric, "versions", version_columns, std::move(versions));
+      emit_table<FirmwareLine>(host, emit, "versions", version_columns, std::move(versions));
     }
   }
 
  private:
-  bool is_by_node() const { return by_node_ || !wanted_.targets.empty(); }
+  bool is_by_node() const { return by_node_ || !targets_.empty(); }
 
   bool by_node_{};
 };
 
-/// A module or cable, and the ports in whose cages its ends are.
 struct ModuleLine {
   const Fabric* fabric{};
   std::vector<const phy::PortRow*> ends;
@@ -150,14 +274,12 @@ void visit_end(Sink& sink, const Fabric& fabric, const phy::PortRow& row) {
   report::write_cell(sink, "port_label", port_label_cell(fabric, row.port), {});
 }
 
-/// "spine01 3, leaf02 17" in a text.
 Cell ends_cell(const ModuleLine& line) {
   std::string words;
   for (const phy::PortRow* row : line.ends) {
     const subnet::Port& port = line.fabric->subnet.port(row->port);
-    const Cell name = node_name_cell(*line.fabric, port.node);
-    const auto* known = std::get_if<std::string>(&name);
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", known != nullptr ? *known : "-", port.number);
+    const std::string_view name = subnet::name_of(line.fabric->subnet.node(port.node), &line.fabric->names);
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name.empty() ? "-" : name, port.number);
   }
   return report::Nested{std::move(words), [&line](Sink& sink, std::string_view key) {
                           sink.objects(key, line.ends, [&](const phy::PortRow* row) { visit_end(sink, *line.fabric, *row); });
@@ -175,8 +297,7 @@ std::vector<Column<ModuleLine>> make_inventory_columns() {
     column.key = without_object(column.key);
     column.usual = std::ranges::find(usual, column.key) != usual.end();
   }
-  columns.push_back({{"is_odd", "ODD"}, [](const ModuleLine& l) { return Cell(l.is_odd); }});
-  columns.push_back({{"odd", "ODD", {}, true, false, true}, [](const ModuleLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }});
+  columns.insert(columns.end(), odd_columns<ModuleLine>.begin(), odd_columns<ModuleLine>.end());
   columns.push_back({{"ends", "ENDS", {}, true}, ends_cell});
   return columns;
 }
@@ -186,19 +307,13 @@ std::span<const Column<ModuleLine>> inventory_columns() {
   return columns;
 }
 
-struct PartLine {
-  std::string vendor, part_number, firmware;
-  std::uint64_t modules{};
-  bool is_odd{};
-};
-
-constexpr std::array<Column<PartLine>, 6> part_columns{{
-    {{"vendor", "VENDOR", {}, true}, [](const PartLine& l) { return text_cell(l.vendor); }},
-    {{"part_number", "PART", {}, true}, [](const PartLine& l) { return text_cell(l.part_number); }},
-    {{"module_firmware", "FIRMWARE", {}, true}, [](const PartLine& l) { return text_cell(l.firmware); }},
-    {{"module_count", "MODULES", gauge(), true}, [](const PartLine& l) { return Cell(l.modules); }},
-    {{"is_odd", "ODD"}, [](const PartLine& l) { return Cell(l.is_odd); }},
-    {{"odd", "ODD", {}, true, false, true}, [](const PartLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
+constexpr std::array<Column<FirmwareLine>, 6> part_columns{{
+    {{"vendor", "VENDOR", {}, true}, [](const FirmwareLine& l) { return text_cell(l.vendor); }},
+    {{"part_number", "PART", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
+    {{"module_firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
+    {{"module_count", "MODULES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
+    odd_columns<FirmwareLine>[0],
+    odd_columns<FirmwareLine>[1],
 }};
 
 /// One row for each serial number of a vendor. A module without one is a row of its own.
@@ -218,25 +333,19 @@ std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector
   return lines;
 }
 
-/// Counts the modules by part and firmware, and marks those whose firmware is not that of most modules of the part.
-std::vector<PartLine> count_parts(std::vector<ModuleLine>& lines) {
-  std::map<std::tuple<std::string, std::string, std::string>, PartLine> parts;
-  std::map<std::tuple<std::string, std::string>, std::uint64_t> most;
-  std::vector<PartLine*> part_of;
+std::vector<FirmwareLine> count_parts(std::vector<ModuleLine>& lines) {
+  FirmwareCounts counts;
+  std::vector<const FirmwareLine*> part_of;
   for (const ModuleLine& line : lines) {
     const phy::Module& module = first_end(line).module;
-    const std::string vendor = phy::padded_text(module.vendor), number = phy::padded_text(module.part_number);
-    const std::string firmware = phy::module_firmware(first_end(line));
-    PartLine& part = parts[{vendor, number, firmware}];
-    part = {.vendor = vendor, .part_number = number, .firmware = firmware, .modules = part.modules + 1};
-    part_of.push_back(&part);
-    std::uint64_t& greatest = most[{vendor, number}];
-    if (!firmware.empty()) greatest = std::max(greatest, part.modules);
+    part_of.push_back(&counts.add({.device_id = {},
+                                   .vendor = phy::padded_text(module.vendor),
+                                   .part = phy::padded_text(module.part_number),
+                                   .firmware = phy::module_firmware(first_end(line)),
+                                   .first = {}}));
   }
-  std::vector<PartLine> counted;
-  for (auto& [key, part] : parts) part.is_odd = !part.firmware.empty() && part.modules < most[{part.vendor, part.part_number}];
+  std::vector<FirmwareLine> counted = counts.lines();
   for (std::size_t at = 0; at < lines.size(); ++at) lines[at].is_odd = part_of[at]->is_odd;
-  for (auto& [key, part] : parts) counted.push_back(std::move(part));
   return counted;
 }
 
@@ -257,22 +366,22 @@ class Modules final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     if (by_part_) shown_.refuse_for_json(host.options().format, "parts", "modules and parts");
-    by_part_ ? check_table<PartLine>(part_columns) : check_table(inventory_columns());
-    wanted_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
-    wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
+    by_part_ ? check_table<FirmwareLine>(part_columns) : check_table<ModuleLine>(inventory_columns());
+    reading_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
   }
+  bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override { return subnet.port(port).has_info; }
 
-  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
-    std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
-    std::vector<PartLine> parts = count_parts(lines);
+  void show(Host& host, Emit& emit, const phy::Reading& found) override {
+    std::vector<ModuleLine> lines = by_serial_number(fabric_, found.ports);
+    std::vector<FirmwareLine> parts = count_parts(lines);
     if (is_document(host.options().format)) {
       report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(inventory_columns()) : table(inventory_columns());
-      emit(DocumentReport<ModuleLine, PartLine>(fabric, {"modules", std::move(shown), std::move(lines)},
-                                                {"module_parts", report::Table<PartLine>(part_columns), std::move(parts)}));
+      emit(DocumentReport<ModuleLine, FirmwareLine>(fabric_, {"modules", std::move(shown), std::move(lines)},
+                                                    {"module_parts", report::Table<FirmwareLine>(part_columns), std::move(parts)}));
     } else if (by_part_) {
-      emit_table<PartLine>(host, emit, fabric, "module_parts", part_columns, std::move(parts));
+      emit_table<FirmwareLine>(host, emit, "module_parts", part_columns, std::move(parts));
     } else {
-      emit_table(host, emit, fabric, "modules", inventory_columns(), std::move(lines));
+      emit_table(host, emit, "modules", inventory_columns(), std::move(lines));
     }
   }
 
@@ -281,6 +390,13 @@ class Modules final : public PhyCommand {
 };
 
 }  // namespace
+
+constinit const CommandInfo rooms::environment{
+    .name = "environment",
+    .group = HelpGroup::counters,
+    .summary = "Print temperatures and fans of switches.",
+    .make = make_command<Environment>,
+};
 
 constinit const CommandInfo rooms::firmware{
     .name = "firmware",

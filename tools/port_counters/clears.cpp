@@ -21,8 +21,6 @@ namespace ib::tools {
 namespace port_counters {
 namespace {
 
-using subnet::PortIndex;
-
 /// What became of the counters of end ports. For a switch, these are the counters of all its ports.
 struct ClearReport final : FabricReport {
   explicit ClearReport(const Fabric& of) : FabricReport(of) {}
@@ -59,7 +57,7 @@ struct ClearReport final : FabricReport {
   }
 
   std::vector<PortIndex> ends;
-  std::map<PortIndex, std::string> reasons;  ///< of those of `ends` that were not cleared
+  std::map<PortIndex, std::string> reasons;  ///< of the end ports that were not cleared
   bool names_each{};                         ///< print a line also for each port that was cleared
   bool dry_run{};
 };
@@ -99,10 +97,10 @@ class Clear final : public Command {
     ClearReport report(fabric);
     report.names_each = !whole || session.host().options().error_level() >= 1;
     report.dry_run = session.host().options().dry_run;
-    std::vector<subnet::NodeIndex> nodes;
-    std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
+    std::vector<NodeIndex> nodes;
+    std::map<NodeIndex, std::vector<PortIndex>> ports;
     for (const PortIndex end : chosen) {
-      const subnet::NodeIndex node = fabric.subnet.port(end).node;
+      const NodeIndex node = fabric.subnet.port(end).node;
       if (!ports.contains(node)) nodes.push_back(node);
       add_ports(fabric.subnet, end, ports[node]);
     }
@@ -118,15 +116,14 @@ class Clear final : public Command {
  private:
   /// The end port that TARGET names; only its node is read.
   async::Task<PortIndex> find_target(Session& session, Fabric& fabric) const {
-    const subnet::NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, false);
+    const NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, false);
     co_await check_meant_node(session.stack(), target_, fabric.subnet, node);
-    const subnet::PortIndex first = fabric.subnet.node(node).first_port;
+    const PortIndex first = fabric.subnet.node(node).first_port;
     if (fabric.subnet.node(node).kind() == subnet::NodeKind::sw) co_return first;
     const subnet::FoundPort named = subnet::find_port(fabric, *target_.path);
     co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
   }
 
-  /// The ports whose counters are cleared for an end port.
   static void add_ports(const subnet::Subnet& subnet, PortIndex end, std::vector<PortIndex>& ports) {
     const subnet::Node& node = subnet.node(subnet.port(end).node);
     if (node.kind() != subnet::NodeKind::sw) {
@@ -138,19 +135,18 @@ class Clear final : public Command {
     if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
   }
 
-  async::Task<counters::PmaReadings> clear(Stack& stack, const Fabric& fabric, std::vector<subnet::NodeIndex> nodes,
-                                           const std::map<subnet::NodeIndex, std::vector<PortIndex>>& ports) const {
+  async::Task<counters::PmaReadings> clear(Stack& stack, const Fabric& fabric, std::vector<NodeIndex> nodes,
+                                           const std::map<NodeIndex, std::vector<PortIndex>>& ports) const {
     subnet::PortPaths paths(fabric.subnet, stack.here());
     co_await stack.read_service_levels(paths);
     counters::ReadingPlan plan;
     plan.counts = counters::ReadingPlan::Counts::none;
     plan.ports = counters::ReadingPlan::Ports::each;
-    plan.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
+    plan.ports_of = [&ports](NodeIndex node) { return ports.at(node); };
     plan.clear = [errors_alone = errors_alone_](const counters::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
     co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
   }
 
-  /// Why counters were not cleared, by end port.
   static std::map<PortIndex, std::string> reasons_of(const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {
     std::map<PortIndex, std::string> reasons;
     const auto note = [&](PortIndex port, const std::vector<counters::PmaProblem>& problems) {

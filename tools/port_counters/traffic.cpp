@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "counters/history.hpp"
+#include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "iba/dialects.hpp"
 #include "iba/dump.hpp"
@@ -28,15 +28,18 @@ namespace port_counters {
 namespace {
 
 using report::Cell;
-using subnet::PortIndex;
 
-constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_data", "port_rcv_data", "port_xmit_pkts", "port_rcv_pkts"};
+struct TrafficCounter {
+  std::string_view name, key_of_rate, heading_of_rate;
+};
+constexpr std::array<TrafficCounter, 4> traffic_counters{{{"port_xmit_data", "port_xmit_data_per_second", "XmitData/s"},
+                                                          {"port_rcv_data", "port_rcv_data_per_second", "RcvData/s"},
+                                                          {"port_xmit_pkts", "port_xmit_pkts_per_second", "XmitPkts/s"},
+                                                          {"port_rcv_pkts", "port_rcv_pkts_per_second", "RcvPkts/s"}}};
 
-/// A row of a table: a port, or all ports of a switch together.
 struct TrafficLine : PortLine {
   counters::PortChanges counts;
 };
-constexpr std::array<std::string_view, traffic_counters.size()> headings_of_rates{"XmitData/s", "RcvData/s", "XmitPkts/s", "RcvPkts/s"};
 
 Cell traffic_port_num(const TrafficLine& line) {
   return line.counts.all_ports ? Cell() : Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
@@ -52,12 +55,12 @@ Cell traffic_rate(const TrafficLine& line) {
 
 template <std::size_t at>
 void add_traffic_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
-  static const std::string key_of_rate = std::string(traffic_counters.at(at)) + "_per_second";
-  const FieldInfo& field = *counters::find_counter(traffic_counters.at(at))->narrow;
+  constexpr TrafficCounter of = traffic_counters[at];
+  const FieldInfo& field = *counters::find_counter(of.name)->narrow;
   to.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
                 traffic_count<at>});
   if (rates)
-    to.push_back({{.key = key_of_rate, .heading = headings_of_rates.at(at), .measure = report::gauge(), .usual = true}, traffic_rate<at>});
+    to.push_back({{.key = of.key_of_rate, .heading = of.heading_of_rate, .measure = report::gauge(), .usual = true}, traffic_rate<at>});
 }
 
 /// The columns of a port, and of data and packets; with `rates` also how fast they grow.
@@ -83,27 +86,22 @@ void check_traffic_table(const TableOptions& options, Format format, bool rates)
 void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference) {
   row.changes.resize(traffic_counters.size());
   for (std::size_t at = 0; at < traffic_counters.size(); ++at)
-    row.changes[at].add(difference.change(counters::column_of(traffic_counters.at(at))));
+    row.changes[at].add(difference.change(counters::column_of(traffic_counters[at].name)));
 }
 
 class TrafficReport final : public FabricReport {
  public:
-  explicit TrafficReport(const Fabric& of) : FabricReport(of) {}
+  TrafficReport(const Fabric& of, const CommonOptions& options)
+      : FabricReport(of), verbose_(options.error_level() >= 1), int_names_(options.int_names) {}
 
   void visit(report::Sink& sink) const override {
     counters::PortChanges example;
     example.port = 0;
-    for (const std::string_view counter : traffic_counters) example.changes.push_back({.counter = counters::find_counter(counter)->narrow});
+    for (const TrafficCounter& counter : traffic_counters)
+      example.changes.push_back({.counter = counters::find_counter(counter.name)->narrow});
     const bool has_example = !fabric.subnet.ports().empty();
-    if (element) {
-      if (has_example) report::announce(sink, [&](report::Sink& to) { visit_element(to, {example}); });
-      return visit_element(sink, rows);
-    }
-    sink.begin_array("ports");
-    if (has_example) report::announce(sink, [&](report::Sink& to) { visit_row(to, example); });
-    for (const counters::PortChanges& row : rows) visit_row(sink, row);
-    sink.end_array();
-    visit_failures(sink);
+    if (element && has_example) report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
+    visit(sink, rows, !element && has_example ? &example : nullptr);
   }
   /// The summary; of a report about one port, its row.
   void text(TextOut& out) const override {
@@ -112,7 +110,6 @@ class TrafficReport final : public FabricReport {
     out.print("##          {} ports checked, 0 ports have errors beyond threshold\n", checked_);
   }
 
-  /// Emits the report, or its rows, which are moved out, as a table where `options` want one.
   void emit(Emit& emit, const TableOptions& options, std::FILE* file) {
     if (!options.given()) return emit(*this);
     auto table = table_of<TrafficLine>(traffic_columns(element), options);
@@ -132,17 +129,18 @@ class TrafficReport final : public FabricReport {
   }
 
   std::vector<counters::PortChanges> rows;  ///< as far as they are kept; each counter of `traffic_counters`, or a failure
-  bool verbose{}, int_names{};
-  bool single{};   ///< the report is about one port and has no summary
-  bool element{};  ///< one of several readings: in JSON, an element of the open list
-  Round round{};   ///< of an element
+  bool single{};                            ///< the report is about one port and has no summary
+  bool element{};                           ///< one of several readings: in JSON, an element of the open list
+  Round round{};                            ///< of an element
 
  private:
   std::string place(const counters::PortChanges& row) const {
     const unsigned lid = fabric.subnet.lid(row.port).value;
     const std::string called(subnet::name_of(fabric.subnet.node(fabric.subnet.port(row.port).node), &fabric.names));
-    const std::string number = row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
-    return fmt::format("Error check lid {}{} {}:", lid, called.empty() ? "" : fmt::format(" ({})", escaped(called)), number);
+    return fmt::format("Error check lid {}{} {}:", lid, called.empty() ? "" : fmt::format(" ({})", escaped(called)), number_text(row));
+  }
+  std::string number_text(const counters::PortChanges& row) const {
+    return row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
   }
   void row_text(TextOut& out, const counters::PortChanges& row) const {
     constexpr std::size_t dots = 33;
@@ -150,22 +148,24 @@ class TrafficReport final : public FabricReport {
       if (!single) out.print("{} not read\n#error: {}\n", place(row), row.failure->message());
       return;  // of a single row, the error that ends the command says it
     }
-    if (verbose && single) out.print("{} ", place(row));
-    const std::string number = row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
-    out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number);
+    if (verbose_ && single) out.print("{} ", place(row));
+    out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number_text(row));
     for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
-      const std::string counter = styled_name(*info.narrow, int_names ? NameStyle::iba : NameStyle::perfquery) + ':';
+      const counters::CounterInfo& info = *counters::find_counter(traffic_counters[at].name);
+      const std::string counter = styled_name(*info.narrow, int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
       growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.changes.at(at));
     }
-    if (verbose && single) out.write("OK\n");
-    if (verbose && !single) out.print("{} OK\n", place(row));
+    if (verbose_) out.print("{}OK\n", single ? "" : place(row) + ' ');
   }
-  void visit_element(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const {
-    begin_round(sink, round);
-    sink.array("ports", ports, [&](const counters::PortChanges& row) { visit_row(sink, row); });
+  /// Writes the members; of an element of a list, it. `example`, if it is given, announces the members of a port.
+  void visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports, const counters::PortChanges* example = nullptr) const {
+    if (element) begin_round(sink, round);
+    sink.begin_array("ports");
+    if (example != nullptr) report::announce(sink, [&](report::Sink& to) { visit_row(to, *example); });
+    for (const counters::PortChanges& row : ports) visit_row(sink, row);
+    sink.end_array();
     visit_failures(sink);
-    sink.end_object();
+    if (element) sink.end_object();
   }
   void visit_row(report::Sink& sink, const counters::PortChanges& row) const {
     sink.begin_object();
@@ -189,6 +189,7 @@ class TrafficReport final : public FabricReport {
     sink.end_object();
   }
 
+  const bool verbose_, int_names_;
   std::size_t checked_{};  ///< rows with counts that were added
 };
 
@@ -219,13 +220,11 @@ class Ibdatacounters final : public Command {
     co_await session.stack().read_service_levels(*first.paths);
     first.nodes = nodes_of(first.fabric);
     WatchedFabric watched(session, discovery_, first, nodes_of);
+    const auto once = [&](Round round) { return read_once(session.stack(), emit, watched, std::move(round)); };
     if (interval_.repeats()) {
-      if (emit.json()) emit.sink().begin_array("readings");
-      const auto once = [&](Round round) { return read_once(session.stack(), emit, watched, std::move(round)); };
-      co_await repeat(session.stack(), interval_, once);
-      if (emit.json()) emit.sink().end_array();
+      co_await repeat(session.stack(), emit, interval_, once);
     } else {
-      co_await read_once(session.stack(), emit, watched, Round());
+      co_await once(Round());
     }
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
@@ -234,9 +233,7 @@ class Ibdatacounters final : public Command {
   async::Task<> read_once(Stack& stack, Emit& emit, WatchedFabric& watched, Round round) {
     co_await watched.renew();
     const Fabric& fabric = watched.now().fabric;
-    TrafficReport report(fabric);
-    report.verbose = stack.host().options().error_level() >= 1;
-    report.int_names = stack.host().options().int_names;
+    TrafficReport report(fabric, stack.host().options());
     report.element = interval_.repeats();
     report.round = std::move(round);
     bool any = false;
@@ -265,9 +262,7 @@ class Ibdatacounters final : public Command {
     if (report.element) emit.flush();  // each reading is visible immediately
   }
 
-  static std::vector<subnet::NodeIndex> nodes_of(const Fabric& fabric) { return subnet::breadth_first(fabric.subnet); }
-
-  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
+  static std::vector<NodeIndex> nodes_of(const Fabric& fabric) { return subnet::breadth_first(fabric.subnet); }
 
   /// The rows of a node: one for all ports of a switch, one for each port of another node.
   std::vector<counters::PortChanges> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node,
@@ -282,7 +277,7 @@ class Ibdatacounters final : public Command {
       return rows;
     }
     for (const counters::PmaReading& reading : node.ports) {
-      if (is_left_out(subnet.port(reading.port))) continue;
+      if (only_up_ && subnet.port(reading.port).is_polling_or_disabled()) continue;
       counters::PortChanges& row = rows.emplace_back();
       row.port = reading.port;
       add(subnet, row, node, reading, history);
@@ -333,10 +328,8 @@ class Ibdatacounts final : public Command {
     co_await describe(session.stack(), node, fabric, one);
     const mad::Result<counters::CounterRow> reading =
         co_await read_counters(session.stack(), fabric, one, counters::ReadingPlan::Counts::traffic);
-    TrafficReport report(fabric);
+    TrafficReport report(fabric, session.host().options());
     report.single = true;
-    report.verbose = session.host().options().error_level() >= 1;
-    report.int_names = session.host().options().int_names;
     counters::PortChanges& row = report.rows.emplace_back();
     row.port = one.port;
     row.all_ports = one.all_ports;

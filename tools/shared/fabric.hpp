@@ -23,6 +23,9 @@ struct NetdiscCache;
 
 namespace ib::tools {
 
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
 class Host;
 class OptionSet;
 class Session;

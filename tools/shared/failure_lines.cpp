@@ -109,7 +109,7 @@ void print_unread(Log& log, const std::vector<subnet::Failure>& failures) {
   for (const auto& [cause, of] : causes) log.error(of.size() == 1 && of.front()->node != subnet::none ? of.front()->why : cause);
 }
 
-/// Whether the node answered the requests for its counters, but it is not known whose these are (counters/owner.hpp).
+/// Whether the node answered the requests for its counters, but it is not known whose these are (counters/readings.hpp).
 bool is_of_unknown_owner(const subnet::Failure& failure) {
   return failure.kind == FailureKind::not_read && failure.attribute == "NodeInfo";
 }

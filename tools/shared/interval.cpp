@@ -64,32 +64,23 @@ void require_one_target(Targets& targets, const Interval& interval) {
   if (interval.repeats() && targets.has_pattern()) throw UsageError("--interval watches one node, and TARGET is a pattern of names");
 }
 
-async::Task<> repeat(Stack& stack, Interval interval, Once once) {
+async::Task<> repeat(Stack& stack, Emit& emit, Interval interval, Once once) {
+  if (emit.json()) emit.sink().begin_array("readings");
   if (interval.repeats()) stack.require_fabric("--interval");
   async::Task<> rounds = repeat_on(stack.loop(), interval, std::move(once));
   async::Interrupt interrupt(stack.loop());
   co_await async::until_interrupted(stack.loop(), interrupt, std::move(rounds));
+  if (emit.json()) emit.sink().end_array();
 }
 
-using Kind = counters::CounterChange::Kind;
+using counters::ChangeKind;
 
 namespace {
 
 /// The word of JSON for a change; empty if nothing is known.
-std::string_view change_word(Kind kind) {
-  switch (kind) {
-    case Kind::counted:
-      return "counted";
-    case Kind::saturated:
-      return "saturated";
-    case Kind::reset:
-      return "reset";
-    case Kind::implausible:
-      return "implausible";
-    case Kind::unknown:
-      break;
-  }
-  return {};
+std::string_view change_word(counters::ChangeKind kind) {
+  constexpr std::string_view words[] = {"", "counted", "saturated", "reset", "implausible"};
+  return words[static_cast<unsigned>(kind)];
 }
 
 }  // namespace
@@ -109,9 +100,9 @@ void visit_growth(report::Sink& sink, const counters::CounterChange& change, con
 void growth_line(TextOut& out, std::string_view label, const counters::CounterChange& change) {
   const bool has_grown = change.delta.value_or(0) != 0 && change.per_second;
   if (has_grown) {
-    const bool is_least = change.kind == Kind::saturated;
+    const bool is_least = change.kind == ChangeKind::saturated;
     out.print("{}{:<8} (+ {:.3f}/s{})\n", label, change.now, *change.per_second, is_least ? " or more" : "");
-  } else if (change.kind == Kind::reset || change.kind == Kind::implausible) {
+  } else if (change.kind == ChangeKind::reset || change.kind == ChangeKind::implausible) {
     out.print("{}{:<8} ({})\n", label, change.now, change_word(change.kind));
   } else {
     out.print("{}{}\n", label, change.now);
@@ -119,9 +110,10 @@ void growth_line(TextOut& out, std::string_view label, const counters::CounterCh
 }
 
 std::string growth_words(std::string_view label, const counters::CounterChange& change) {
-  if (change.kind == Kind::reset || change.kind == Kind::implausible) return fmt::format(" [{} {}]", label, change_word(change.kind));
+  if (change.kind == ChangeKind::reset || change.kind == ChangeKind::implausible)
+    return fmt::format(" [{} {}]", label, change_word(change.kind));
   if (change.delta.value_or(0) == 0) return {};
-  return fmt::format(" [{} + {}{} ({:.3f}/s)]", label, *change.delta, change.kind == Kind::saturated ? " or more" : "",
+  return fmt::format(" [{} + {}{} ({:.3f}/s)]", label, *change.delta, change.kind == ChangeKind::saturated ? " or more" : "",
                      change.per_second.value_or(0));
 }
 

@@ -15,11 +15,11 @@
 
 namespace ib::tools {
 
+class Emit;
 class OptionSet;
-class TextOut;
-
 class Stack;
 class Targets;
+class TextOut;
 
 struct Interval {
   std::optional<double> seconds;       ///< the time between two readings; absent: only one reading
@@ -44,9 +44,9 @@ struct Round {
   std::optional<double> seconds;  ///< since the reading before began; absent for the first one
 };
 
-/// Calls `once` for each reading. Readings begin at whole multiples of the interval after the first one. If a reading takes longer than the
-/// interval, the multiples that have passed meanwhile are left out.
-async::Task<> repeat(Stack& stack, Interval interval, std::function<async::Task<>(Round round)> once);
+/// Calls `once` for each reading, which in JSON is an element of the list `readings`. Readings begin at whole multiples of the interval
+/// after the first one. If a reading takes longer than the interval, the multiples that have passed meanwhile are left out.
+async::Task<> repeat(Stack& stack, Emit& emit, Interval interval, std::function<async::Task<>(Round round)> once);
 
 /// Members that only some lists of counters have.
 struct GrowthMembers {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/escape.hpp"
-#include "metrics/exposition.hpp"
+#include "metrics/families.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {

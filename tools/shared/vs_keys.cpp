@@ -31,8 +31,7 @@ phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& fil
   return phy::VsKeys(*key);
 }
 
-phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys) {
-  phy::ReadingOptions options;
+phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys, phy::ReadingOptions options) {
   options.paths = &paths;
   options.vs_keys = &keys;
   options.smps = &stack.lowest_transactor();

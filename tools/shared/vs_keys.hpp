@@ -21,8 +21,9 @@ void add_vs_keys(OptionSet& set, std::optional<std::string>& file);
 /// The keys of the option; none without it, nor where a stored fabric answers. Throws UsageError and SysError.
 phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& file);
 
-/// How registers are read through the session with these keys. The arguments must outlive the reading.
-phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys);
+/// How registers are read through the session with these keys, and besides as `options` say. The arguments must outlive the reading.
+phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys,
+                                    phy::ReadingOptions options = {});
 
 /// A node that has said who it is, and its VS_Key.
 struct KeyedNode {

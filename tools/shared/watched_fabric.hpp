@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "counters/history.hpp"
+#include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/shared/fabric.hpp"

@@ -19,7 +19,6 @@
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
-#include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/cache.hpp"

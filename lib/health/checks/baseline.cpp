@@ -9,9 +9,8 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/finding_text.hpp"
+#include "health/finding.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
@@ -20,10 +19,6 @@ namespace ib::health {
 namespace {
 
 using subnet::IndexPair;
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::PortIndex;
-using subnet::Subnet;
 
 /// The place of a port of the baseline: the port as it is now where its node is still there.
 Place place_now(const Input& input, PortIndex reference) {
@@ -182,13 +177,11 @@ void add_change(Finding& finding, std::size_t end, const subnet::FieldChange& ch
   finding.evidence.push_back(changed_value(change.field->iba_name, end, number(change.reference), number(change.current)));
 }
 
-/// The P_Keys in `a` that are not in `b`, for people.
 std::string others_text(std::vector<std::uint16_t> a, const std::vector<std::uint16_t>& b) {
   std::erase_if(a, [&b](std::uint16_t pkey) { return std::ranges::find(b, pkey) != b.end(); });
   return pkeys_text(a);
 }
 
-/// The finding of a node; made if there is none yet.
 Finding& finding_of(std::map<NodeIndex, Finding>& found, NodeIndex node) { return found.try_emplace(node, on_node(node)).first->second; }
 
 void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& found) {

@@ -10,7 +10,6 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "health/diagnosis.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 
@@ -46,13 +45,13 @@ Sources Selection::needs() const {
   return all;
 }
 
-std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port) {
+std::string port_text(const Subnet& subnet, PortIndex port) {
   const subnet::Node& node = subnet.node(subnet.port(port).node);
   return fmt::format("{} {}{} port {}", in_quotes(node.description()), to_text(node.guid()),
                      subnet::twin_mark(subnet, subnet.port(port).node), subnet.port(port).number);
 }
 
-std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes) {
+std::string first_names(const Subnet& subnet, const std::vector<NodeIndex>& nodes) {
   constexpr std::size_t most = 4;
   std::string text;
   for (std::size_t at = 0; at < nodes.size() && at < most; ++at) add_part(text, in_quotes(subnet.node(nodes[at]).description()));
@@ -110,14 +109,14 @@ Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate
 
 std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
   if (change.delta) return *change.delta;
-  if (change.kind != CounterChange::Kind::reset) return 0;
-  const subnet::PortIndex peer = input.subnet.port(counts.port).peer;
+  if (change.kind != ChangeKind::reset) return 0;
+  const PortIndex peer = input.subnet.port(counts.port).peer;
   const bool has_restarted = counts.began_anew && peer != subnet::none && input.counts.delta(peer, "link_downed_counter") != 0;
   return has_restarted ? 0 : change.now;
 }
 
 void hedge(Finding& finding, const CounterChange& change) {
-  if (change.kind != CounterChange::Kind::reset) return;
+  if (change.kind != ChangeKind::reset) return;
   finding.confidence = std::min(finding.confidence, Confidence::likely);
   finding.add_sentence("The counter was cleared in between: it has counted this or more.");
 }

@@ -12,15 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "health/checks.hpp"
+#include "health/diagnosis.hpp"
 #include "health/finding.hpp"
 #include "health/input.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::health {
-
-/// The check of the port on which the host stands. If it finds something, no other check is done.
-inline constexpr std::string_view own_port_check = "own-port";
 
 std::span<const Check> node_checks();
 std::span<const Check> sibling_checks();
@@ -32,16 +29,14 @@ std::span<const Check> manager_checks();
 std::span<const Check> route_checks();  // routes.cpp
 std::span<const Check> baseline_checks();
 
-/// Of Check::is_of_link.
 inline constexpr bool is_of_link = true;
 
 /// A port of a model for a sentence: "'leaf1' 0000:0000:0000:0100 port 3".
-std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port);
+std::string port_text(const Subnet& subnet, PortIndex port);
 /// The descriptions of the first four nodes: "'a', 'b', 'c', 'd', …".
-std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes);
+std::string first_names(const Subnet& subnet, const std::vector<NodeIndex>& nodes);
 /// The first eight P_Keys: "0x8001, 0x8002, …".
 std::string pkeys_text(const std::vector<std::uint16_t>& pkeys);
-/// "4x EDR"
 std::string rate_text(const subnet::LinkRate& rate);
 
 inline Value number(std::uint64_t value) { return {value, {}}; }
@@ -53,9 +48,7 @@ Value code(Code value) {
 Value width_value(const subnet::LinkRate& rate);
 Value speed_value(const subnet::LinkRate& rate);
 
-/// The value of a field, at end `end` of a finding.
 Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit = {});
-/// The value of a field that was another one before.
 Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is);
 /// The value of a field at the first end of a finding, which is greater or less than its limit.
 Evidence beyond_limit(std::string_view field, double value, double limit);
@@ -71,7 +64,6 @@ void hedge(Finding& finding, const CounterChange& change);
 /// Adds a finding of the cable at each port where one of the counters has counted Thresholds::events or more, counter by counter.
 void find_events(const Input& input, Findings& findings, std::initializer_list<std::string_view> counters);
 
-/// The bits that a link carries in `seconds`.
 inline double bits_in(const subnet::LinkRate& rate, double seconds) {
   constexpr double per_mbps = 1e6;
   return rate.data_mbps() * per_mbps * seconds;
@@ -102,8 +94,8 @@ struct FormerCable {
 
 /// Nodes of the baseline that are gone and were linked with each other.
 struct Region {
-  std::vector<subnet::NodeIndex> nodes;  ///< of the baseline's model: switches first
-  std::vector<FormerCable> boundary;     ///< the cables that led to nodes that are still there
+  std::vector<NodeIndex> nodes;       ///< of the baseline's model: switches first
+  std::vector<FormerCable> boundary;  ///< the cables that led to nodes that are still there
 };
 
 /// The regions of all nodes that are gone, in the order of their first nodes in Changes::nodes_gone.
@@ -112,6 +104,6 @@ std::vector<Region> gone_regions(const Input& input);
 /// silent.
 std::vector<FormerCable> silent_cables(const Input& input, const Region& region);
 /// What a region had, for people: "1 switch and 2 adapters: 'leaf1', …", or the one node's name and GUID.
-std::string contents_of(const subnet::Subnet& was, const Region& region);
+std::string contents_of(const Subnet& was, const Region& region);
 
 }  // namespace ib::health

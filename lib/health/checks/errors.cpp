@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "health/checks/common.hpp"
-#include "health/scope.hpp"
+#include "health/diagnosis.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/registry.hpp"
 
 namespace ib::health {
 namespace {
-
-using subnet::NodeIndex;
-using subnet::PortIndex;
 
 /// A finding of the cable at a port that has counted too many errors for its rate and the window. Nothing if it has not. On links before
 /// EDR the counters are in front of error correction, where only the greater ratio is promised.
@@ -111,7 +108,7 @@ bool passes_broken(const Input& input, PortIndex port) { return input.counts.del
 
 /// Follows the marked packets that a port received against their direction, to the ports with errors of their own.
 void follow(const Input& input, PortIndex victim, Blame& blame) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   std::set<PortIndex> seen{victim};
   std::vector<PortIndex> from{victim};
   while (!from.empty()) {
@@ -120,7 +117,7 @@ void follow(const Input& input, PortIndex victim, Blame& blame) {
     if (peer == subnet::none) continue;
     const NodeIndex neighbour = subnet.port(peer).node;
     const subnet::Node& node = subnet.node(neighbour);
-    const unsigned slots = node.kind() == subnet::NodeKind::sw ? node.slots : 0;  // other nodes forward nothing
+    const unsigned slots = node.kind() == NodeKind::sw ? node.slots : 0;  // other nodes forward nothing
     bool is_explained = false;
     for (PortIndex at = node.first_port; at < node.first_port + slots; ++at) {
       const bool breaks = breaks_packets(input, at);
@@ -164,7 +161,6 @@ void find_receive_errors(const Input& input, Findings& findings) {
   find_unknown_origins(found, findings);
 }
 
-/// Adds findings of uncorrectable blocks that registers have counted between two readings of them.
 void find_uncorrected_by_registers(const Input& input, Findings& findings) {
   static const FieldInfo* const counter = find_field(reg::PpcntPhysical::info(), "rs_fec_uncorrectable_blocks");
   input.each_phy_row([&](PortIndex at, const phy::PortRow& row) {
@@ -213,11 +209,10 @@ constexpr std::string_view link_downed = "link_downed_counter";
 std::uint64_t downs_of(const Input& input, const PortChanges& counts) {
   const CounterChange* change = counts.find(link_downed);
   if (change == nullptr) return 0;
-  const bool has_restarted = change->kind == CounterChange::Kind::reset && counts.began_anew;  // it began at zero then
+  const bool has_restarted = change->kind == ChangeKind::reset && counts.began_anew;  // it began at zero then
   return has_restarted ? 0 : counted_of(input, counts, *change);
 }
 
-/// What the other end of a link did while LinkDowned moved at this one.
 enum class OtherEnd { counted, restarted, stands_still, is_full, was_cleared, not_read };
 
 OtherEnd other_end(const Input& input, PortIndex peer) {
@@ -228,15 +223,15 @@ OtherEnd other_end(const Input& input, PortIndex peer) {
   const CounterChange* change = counts->find(link_downed);
   if (change == nullptr) return OtherEnd::stands_still;
   if (change->is_full) return OtherEnd::is_full;
-  return change->kind == CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
+  return change->kind == ChangeKind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
 }
 
-bool is_host_at_switch(const subnet::Subnet& subnet, const subnet::Port& port) {
-  const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == subnet::NodeKind::sw; };
+bool is_host_at_switch(const Subnet& subnet, const subnet::Port& port) {
+  const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == NodeKind::sw; };
   return !is_switch(port) && is_switch(subnet.port(port.peer));
 }
 
-/// Weakens a finding that only the counter of one end shows, because that of the other end shows nothing.
+/// Weakens a finding that only the counter of one end shows, because the counter of the other end shows nothing.
 void doubt(Finding& finding, std::string_view detail) {
   finding.level = Level::warning;
   finding.confidence = Confidence::possible;

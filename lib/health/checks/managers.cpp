@@ -22,8 +22,6 @@ namespace ib::health {
 namespace {
 
 using smp::SMState;
-using subnet::NodeIndex;
-using subnet::PortIndex;
 
 std::vector<const Manager*> managers_in(const Input& input, SMState state) {
   std::vector<const Manager*> found;
@@ -53,7 +51,7 @@ bool precedes(const Manager& a, const Manager& b) {
   return std::tuple(-static_cast<int>(a.info.priority), a.info.guid) < std::tuple(-static_cast<int>(b.info.priority), b.info.guid);
 }
 
-bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
+bool has_lid(const Subnet& subnet, PortIndex port, Lid lid) {
   const unsigned base = subnet.lid(port).value;
   return lid.value >= base && lid.value < base + (1U << subnet.lmc(port));
 }
@@ -71,7 +69,7 @@ Finding nobody_manages(const Input& input) {
   Finding finding = on_node(input.subnet.start == subnet::none ? 0 : input.subnet.port(input.subnet.start).node);
   finding.detail = "No port in the fabric reports a subnet manager.";
   if (!lid.is_unicast()) return finding;
-  const subnet::Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
+  const Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
   const PortIndex before = was == nullptr ? subnet::none : was->find_lid(lid);
   const std::string name = before == subnet::none ? "" : ", of " + in_quotes(was->node(was->port(before).node).description()) + ",";
   finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that can be reached from here.",
@@ -144,7 +142,7 @@ void find_better_standbys(const Input& input, Findings& findings) {
   const Manager& best = **std::ranges::min_element(standbys, [](const Manager* a, const Manager* b) { return precedes(*a, *b); });
   if (!precedes(best, master)) return;
   Finding& finding = findings.emplace_back(on_managers(input, {&master, &best}));
-  if (best.info.priority == master.info.priority) finding.level = Level::info;  // by the lower GUID alone: many masters keep their place
+  if (best.info.priority == master.info.priority) finding.level = Level::info;  // only by the lower GUID: many masters keep their place
   for (const std::size_t end : {0U, 1U})
     finding.evidence.push_back(field_value("priority", end, number((end == 0 ? master : best).info.priority)));
   finding.detail = "The first one is master, the second one, on standby, comes before it.";
@@ -191,7 +189,7 @@ std::vector<std::uint16_t> kept_out(const std::vector<std::uint16_t>& host, cons
 void find_pkey_mismatches(const Input& input, Findings& findings) {
   for (const auto& [at, gate] : input.pkeys) {
     const subnet::Port& port = input.subnet.port(at);
-    if (input.subnet.node(port.node).kind() != subnet::NodeKind::sw || port.number == 0 || port.peer == subnet::none) continue;
+    if (input.subnet.node(port.node).kind() != NodeKind::sw || port.number == 0 || port.peer == subnet::none) continue;
     const auto host = input.pkeys.find(port.peer);
     if (host == input.pkeys.end()) continue;
     const std::vector<std::uint16_t> missing = kept_out(host->second, gate);
@@ -227,7 +225,7 @@ void find_partitions_without_full_member(const Input& input, Findings& findings)
 }
 
 /// The place of the rate of a port's link in the order of rates; 0 where it is not known.
-unsigned link_order(const subnet::Subnet& subnet, PortIndex port) {
+unsigned link_order(const Subnet& subnet, PortIndex port) {
   const subnet::LinkRate rate = subnet::active_rate(subnet, port);
   return rate.known() ? sa::order_of_data(rate.data_mbps()) : 0;
 }

@@ -23,14 +23,10 @@
 namespace ib::health {
 namespace {
 
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::PortIndex;
-
 /// The end of the link that the baseline has at the own port; a place without a node if it has none, or several nodes of that GUID.
 Place former_end(const Input& input) {
   if (input.baseline == nullptr) return {};
-  const subnet::Subnet& was = input.baseline->subnet;
+  const Subnet& was = input.baseline->subnet;
   const subnet::Port& own = input.subnet.port(input.subnet.start);
   const NodeIndex node = subnet::only_node(was, input.subnet.node(own.node).guid());
   const PortIndex port = node == subnet::none ? subnet::none : was.port_of(node, own.number);
@@ -56,7 +52,6 @@ void find_own_port(const Input& input, Findings& findings) {
 
 using FailureKind = subnet::Failure::Kind;
 
-/// Whether a node fell silent after the sweep had found it.
 bool fell_silent(const subnet::Failure& failure) {
   return failure.kind == FailureKind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
 }
@@ -71,7 +66,7 @@ bool is_partial_answer(const subnet::Failure& failure) {
 }
 
 /// The port beyond which nothing answered; none if the failure is about something else.
-PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Failure& failure) {
+PortIndex silent_beyond(const Subnet& subnet, const subnet::Failure& failure) {
   if (failure.kind != FailureKind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
   return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
 }
@@ -139,13 +134,13 @@ void find_partial_nodes(const Input& input, Findings& findings) {
 
 constexpr std::size_t most_examples = 3;  // of descriptions in a detail
 
-Finding group_of(std::vector<NodeIndex> nodes, const subnet::Subnet& subnet) {
+Finding group_of(std::vector<NodeIndex> nodes, const Subnet& subnet) {
   std::ranges::sort(nodes, {}, [&subnet](NodeIndex at) { return subnet.node(at).guid(); });
   return on_nodes(nodes, Finding::Subject::group);
 }
 
 /// End ports of different nodes that claim one port GUID, where their nodes do not claim one node GUID.
-void find_duplicate_port_guids(const subnet::Subnet& subnet, Findings& findings) {
+void find_duplicate_port_guids(const Subnet& subnet, Findings& findings) {
   std::map<Guid, PortIndex> owners;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
@@ -171,7 +166,7 @@ void add_former_guids(const Input& input, Finding& finding) {
 }
 
 void find_duplicate_guids(const Input& input, Findings& findings) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     if (subnet.node(at).is_twin || subnet::has_own_guid(subnet, at)) continue;
     Finding& finding = findings.emplace_back(on_node(at));

@@ -15,18 +15,15 @@
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/finding_text.hpp"
-#include "health/scope.hpp"
+#include "health/diagnosis.hpp"
+#include "health/finding.hpp"
 #include "iba-gen/reg.hpp"
-#include "phy/thresholds.hpp"
-#include "phy/values.hpp"
+#include "phy/port_row.hpp"
 
 namespace ib::health {
 namespace {
 
 using phy::PortRow;
-using subnet::NodeIndex;
-using subnet::PortIndex;
 
 template <class Use>
 void each_linked_row(const Input& input, Use use) {
@@ -81,7 +78,6 @@ void find_weak_lanes(const Input& input, Findings& findings) {
   });
 }
 
-/// Whether a code says that the device does not take this module or cable.
 bool is_not_taken(const PortRow& row) {
   using enum reg::LinkTrouble;
   constexpr std::array codes{long_range_foreign, eeprom, part_number_list, unsupported_cable, cable_compliance_mismatch};

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -19,7 +18,6 @@ namespace ib::health {
 namespace {
 
 using subnet::LinkRate;
-using subnet::PortIndex;
 
 /// Whether no subnet manager sets ports to Active: none is master, or no link is Active.
 bool is_without_manager(const Input& input) {
@@ -29,7 +27,6 @@ bool is_without_manager(const Input& input) {
   return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
 }
 
-/// Merges the findings from index `first` on into one, if there are several of them.
 void group(const Input& input, Findings& findings, std::size_t first) {
   if (findings.size() - first < 2) return;
   Finding all = on_nodes({}, Finding::Subject::group);
@@ -80,7 +77,7 @@ void find_duplicate_lids(const Input& input, Findings& findings) {
 }
 
 void find_other_lmcs(const Input& input, Findings& findings) {
-  std::map<unsigned, std::vector<PortIndex>> by_lmc;  // of channel adapters and routers: those of switches have a rule of their own
+  std::map<unsigned, std::vector<PortIndex>> by_lmc;  // of channel adapters and routers: switches have a rule of their own
   std::size_t count = 0;
   for (const PortIndex at : end_ports_in_use(input.subnet)) {
     if (input.subnet.port(at).number == 0) continue;
@@ -99,19 +96,19 @@ void find_other_lmcs(const Input& input, Findings& findings) {
 bool is_less(const LinkRate& a, const LinkRate& b) { return a.lanes < b.lanes || a.speed < b.speed; }
 
 /// The first end of each link both of whose ends are as `is_meant` says: subnet::is_trained, subnet::is_link_active.
-std::vector<PortIndex> links_of(const subnet::Subnet& subnet, bool (*is_meant)(const subnet::Port& port)) {
+std::vector<PortIndex> links_of(const Subnet& subnet, bool (*is_meant)(const subnet::Port& port)) {
   std::vector<PortIndex> links = first_ends(subnet);
   std::erase_if(links, [&](PortIndex at) { return !is_meant(subnet.port(at)) || !is_meant(subnet.port(subnet.port(at).peer)); });
   return links;
 }
 
 using DeviceType = std::tuple<std::uint32_t, std::uint16_t>;  // vendor and device ID
-DeviceType device_of(const subnet::Subnet& subnet, PortIndex at) {
+DeviceType device_of(const Subnet& subnet, PortIndex at) {
   const smp::NodeInfo& info = subnet.node(subnet.port(at).node).info;
   return {info.vendor_id, info.device_id};
 }
 
-/// Adds evidence of the width and the speed of a rate where they are below those of `limit`.
+/// Adds evidence of the width and the speed of a rate where they are below `limit`.
 void add_rate(Finding& finding, std::size_t end, std::string_view width_field, std::string_view speed_field, const LinkRate& rate,
               const LinkRate& limit) {
   if (rate.lanes < limit.lanes) finding.evidence.push_back(field_value(width_field, end, width_value(rate), limit.lanes));
@@ -120,7 +117,6 @@ void add_rate(Finding& finding, std::size_t end, std::string_view width_field, s
   finding.evidence.back().limit_word = subnet::name(limit.speed);
 }
 
-/// A setting that should be the same at both ends of an Active link.
 template <class Get>
 void find_unequal(const Input& input, Findings& findings, std::string_view field, Get get) {
   for (const PortIndex at : links_of(input.subnet, subnet::is_link_active)) {
@@ -150,17 +146,16 @@ struct Configured {
   bool agrees{};  ///< the other end enables no more of what this port supports: both ends of the cable were set
 };
 
-/// The part of a rate that a port with these abilities supports.
 LinkRate supported_part(const LinkRate& rate, const Setting& setting) {
   return {std::min(rate.lanes, setting.supported.lanes), std::min(rate.speed, setting.supported.speed)};
 }
 
-bool agrees(const subnet::Subnet& subnet, PortIndex other, const Setting& setting) {
+bool agrees(const Subnet& subnet, PortIndex other, const Setting& setting) {
   const LinkRate there = subnet::enabled_at_port(subnet, other);
   return there.known() && !is_less(setting.enabled, supported_part(there, setting));
 }
 
-std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
+std::vector<Configured> configured_ports(const Subnet& subnet) {
   std::vector<Configured> ports;
   for (const PortIndex link : links_of(subnet, subnet::is_trained)) {
     const PortIndex peer = subnet.port(link).peer;
@@ -202,7 +197,7 @@ struct PortClass {
   }
 };
 
-/// Settings that look like decisions: those of more than half of the ports of a device, or of its ports that lead to one device, if at
+/// Settings that look like decisions: of more than half of the ports of a device, or of its ports that lead to one device, if at
 /// least three of these agree. A port that deviates from them, and from the other end of its cable, is an accident. So is a port that
 /// agrees with the other end, if nearly all links between such devices have more enabled.
 class Decisions {
@@ -271,7 +266,7 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
 }
 
 void find_misconnected_links(const Input& input, Findings& findings) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   using LinkKind = std::tuple<DeviceType, DeviceType, std::string, std::string>;
   std::map<LinkKind, std::vector<PortIndex>> kinds;
   for (PortIndex at : links_of(subnet, subnet::is_trained)) {

@@ -26,10 +26,6 @@
 namespace ib::health {
 namespace {
 
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::PortIndex;
-
 constexpr std::size_t least_siblings = 3;  // that agree, so that another one differs
 
 using Devices = std::set<std::pair<std::uint32_t, std::uint16_t>>;  // vendor and device ID
@@ -49,7 +45,6 @@ struct Traits {
   std::map<NodeIndex, std::size_t> neighbours;  ///< of switches: links to each other switch
 };
 
-/// A host with all of its adapters, or a switch.
 struct Unit {
   std::vector<NodeIndex> nodes;
   std::set<std::string> patterns;  ///< of their descriptions
@@ -63,7 +58,7 @@ using Units = std::vector<const Unit*>;
 bool is_host_node(const subnet::Node& node) { return node.kind() != NodeKind::sw && !subnet::is_aggregation_node(node); }
 
 /// Adds a node to the traits of its unit. Of a switch the links to other switches count: hosts come and go.
-void add_node(const subnet::Subnet& subnet, NodeIndex at, Unit& unit) {
+void add_node(const Subnet& subnet, NodeIndex at, Unit& unit) {
   const subnet::Node& node = subnet.node(at);
   unit.nodes.push_back(at);
   unit.patterns.insert(name_pattern(node.description()));
@@ -80,14 +75,14 @@ void add_node(const subnet::Subnet& subnet, NodeIndex at, Unit& unit) {
   }
 }
 
-bool is_leaf(const subnet::Subnet& subnet, const subnet::Node& node) {
+bool is_leaf(const Subnet& subnet, const subnet::Node& node) {
   return std::ranges::any_of(subnet.ports_of(node), [&subnet](const subnet::Port& port) {
     return port.peer != subnet::none && is_host_node(subnet.node(subnet.port(port.peer).node));
   });
 }
 
 Siblings siblings_of(const Input& input) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   Siblings siblings;
   std::map<Machine, Unit> hosts;
   const Machines machines = machines_of(input, subnet);
@@ -126,7 +121,6 @@ std::string devices_text(const Devices& devices) {
   return text;
 }
 
-/// The switches to which a switch has fewer links than most of its siblings have.
 std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
   std::map<NodeIndex, std::size_t> with_as_many;  // siblings that have more links to a switch than `unit`
   for (const Unit* other : units) {
@@ -147,7 +141,7 @@ struct Difference {
   bool is_only_links{};
 };
 
-/// Siblings of one kind and pattern: those of one device, if there are enough of them, which then form a family of their own; or the rest,
+/// Siblings of one kind and pattern: with one device, if there are enough of them, which then form a family of their own; or the rest,
 /// which is compared with all.
 class Family {
  public:
@@ -184,8 +178,8 @@ class Family {
   }
 
  private:
-  /// Whether a link supports less than those of most siblings do. False if three siblings or more are like that: cables do not change what
-  /// is supported.
+  /// Whether a link supports less than the links of most siblings do. False if three siblings or more are like that: cables do not change
+  /// what is supported.
   bool is_slower(const Traits& own) const {
     if (slowest_ == nullptr || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
     const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
@@ -299,7 +293,6 @@ struct Leaf {
   std::map<unsigned, std::vector<PortIndex>> by_number;  ///< ports of the leaf
   std::size_t hcas{};
 
-  /// The number that more than half of the HCAs have.
   std::optional<unsigned> rail() const {
     for (const auto& [number, ports] : by_number) {
       if (hcas >= least_hcas && 2 * ports.size() > hcas) return number;
@@ -331,12 +324,12 @@ std::map<NodeIndex, Hca> hcas_of(const Input& input) {
 }
 
 std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
-  const subnet::Subnet& subnet = input.subnet;
+  const Subnet& subnet = input.subnet;
   const std::map<NodeIndex, Hca> hcas = hcas_of(input);
   std::map<NodeIndex, Leaf> leaves;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
-    if (port.peer == subnet::none || subnet.node(port.node).kind() != subnet::NodeKind::sw) continue;
+    if (port.peer == subnet::none || subnet.node(port.node).kind() != NodeKind::sw) continue;
     const auto hca = hcas.find(subnet.port(port.peer).node);
     if (hca == hcas.end()) continue;
     Leaf& leaf = leaves[port.node];

@@ -23,9 +23,6 @@
 namespace ib::health {
 namespace {
 
-using subnet::NodeIndex;
-using subnet::PortIndex;
-
 constexpr std::array<std::string_view, 4> reasons{"port_inactive_discards", "port_neighbor_mtu_discards", "port_sw_lifetime_limit_discards",
                                                   "port_sw_hoq_limit_discards"};
 
@@ -94,7 +91,7 @@ class Waiting {
         const NodeIndex before = subnet_.port(port.peer).node;
         if (port.peer == head || port.peer == subnet_.port(head).peer) continue;
         ++count;
-        if (subnet_.node(before).kind() == subnet::NodeKind::sw && seen.insert(before).second) nodes.push_back(before);
+        if (subnet_.node(before).kind() == NodeKind::sw && seen.insert(before).second) nodes.push_back(before);
       }
     }
     return count;
@@ -104,12 +101,12 @@ class Waiting {
   bool is_head(PortIndex port) const {
     const PortIndex peer = subnet_.port(port).peer;
     if (peer == subnet::none) return false;
-    if (subnet_.node(subnet_.port(peer).node).kind() != subnet::NodeKind::sw) return true;  // an end node forwards nothing
+    if (subnet_.node(subnet_.port(peer).node).kind() != NodeKind::sw) return true;  // an end node forwards nothing
     const auto next = at_node_.find(subnet_.port(peer).node);
     return next == at_node_.end() || std::ranges::all_of(next->second, [peer](PortIndex at) { return at == peer; });
   }
 
-  const subnet::Subnet& subnet_;
+  const Subnet& subnet_;
   std::map<PortIndex, double> shares_;
   std::map<NodeIndex, std::vector<PortIndex>> at_node_;
 };
@@ -191,7 +188,7 @@ std::span<const Check> traffic_checks() {
       {"counter-cleared", info, needs(window), "These counters are lower than before: they were cleared, or the nodes restarted.",
        "Nothing; the events in between are not known.",
        [](const Input& input, Findings& findings) {
-         find_grouped(input, findings, [](const CounterChange& change) { return change.kind == CounterChange::Kind::reset; });
+         find_grouped(input, findings, [](const CounterChange& change) { return change.kind == ChangeKind::reset; });
        },
        is_of_link},
       {"vl15-dropped", info, needs(window), "Management packets came faster than this node handles them; a sweep can cause this too.",

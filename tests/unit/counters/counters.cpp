@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Counters of a port merged from what its PMA supports.
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 
 #include <set>
 

@@ -11,8 +11,6 @@ namespace counters_difference_tests {
 using namespace ib;
 using namespace ib::counters;
 using namespace std::chrono_literals;
-using Kind = CounterChange::Kind;
-
 namespace {
 
 constexpr double edr = 103125e6 / 8;  // octets a second
@@ -50,26 +48,26 @@ PortChanges errors(const CounterRow& before, const CounterRow& now, std::optiona
 }  // namespace
 
 TEST_CASE("a change knows wrap, saturation and reset") {
-  CHECK(change_of(100, 350, 64).kind == Kind::counted);
+  CHECK(change_of(100, 350, 64).kind == ChangeKind::counted);
   CHECK(change_of(100, 350, 64).delta == 250U);
   CHECK(change_of(100, 100, 32).delta == 0U);
   CHECK(change_of(0xffffffffffffff00, 0x100, 64).delta == 0x200U);
-  CHECK(change_of(~std::uint64_t{0} - 1, ~std::uint64_t{0}, 64).kind == Kind::counted);
-  CHECK(change_of(1'000'000, 100, 64).kind == Kind::reset);
+  CHECK(change_of(~std::uint64_t{0} - 1, ~std::uint64_t{0}, 64).kind == ChangeKind::counted);
+  CHECK(change_of(1'000'000, 100, 64).kind == ChangeKind::reset);
   CHECK_FALSE(change_of(1'000'000, 100, 64).delta);
-  CHECK(change_of(0xfffffff0, 100, 32).kind == Kind::reset);  // narrow ones do not wrap
-  CHECK(change_of(3, 255, 8).kind == Kind::saturated);
+  CHECK(change_of(0xfffffff0, 100, 32).kind == ChangeKind::reset);  // narrow ones do not wrap
+  CHECK(change_of(3, 255, 8).kind == ChangeKind::saturated);
   CHECK(change_of(3, 255, 8).delta == 252U);  // at least
-  CHECK(change_of(255, 255, 8).kind == Kind::saturated);
+  CHECK(change_of(255, 255, 8).kind == ChangeKind::saturated);
   CHECK_FALSE(change_of(255, 255, 8).delta);
-  CHECK(change_of(255, 4, 8).kind == Kind::reset);
-  CHECK(change_of(1, 15, 4).kind == Kind::saturated);
+  CHECK(change_of(255, 4, 8).kind == ChangeKind::reset);
+  CHECK(change_of(1, 15, 4).kind == ChangeKind::saturated);
 }
 
 TEST_CASE("a counter below zero has counted nothing, and was not cleared") {
   constexpr std::uint64_t zero = 0;
-  CHECK(change_of(5, zero - 40, 64).kind == Kind::implausible);          // it goes below zero
-  CHECK(change_of(zero - 40, zero - 50, 64).kind == Kind::implausible);  // it sinks there
+  CHECK(change_of(5, zero - 40, 64).kind == ChangeKind::implausible);          // it goes below zero
+  CHECK(change_of(zero - 40, zero - 50, 64).kind == ChangeKind::implausible);  // it sinks there
   CHECK(change_of(zero - 50, zero - 40, 64).delta == 10U);
   CHECK(change_of(zero - 50, 3, 64).delta == 53U);
 }
@@ -78,15 +76,15 @@ TEST_CASE("traffic above the rate of the link is implausible, also since a count
   const FieldInfo& data = *find_field(pm::PortCountersExt::info(), "port_xmit_data");
   const FieldInfo& wait = *find_field(pm::PortCountersExt::info(), "port_xmit_wait");
   constexpr std::uint64_t jump = ~std::uint64_t{0} / 4, a_second = static_cast<std::uint64_t>(edr / 4);
-  CHECK(change_of(0, a_second, data, 1.0, edr).kind == Kind::counted);
-  CHECK(change_of(0, jump, data, 1.0, edr).kind == Kind::implausible);
+  CHECK(change_of(0, a_second, data, 1.0, edr).kind == ChangeKind::counted);
+  CHECK(change_of(0, jump, data, 1.0, edr).kind == ChangeKind::implausible);
   CHECK_FALSE(change_of(0, jump, data, 1.0, edr).delta);
-  CHECK(change_of(0, jump, wait, 1.0, edr).kind == Kind::counted);  // ticks of a length of the device's own
-  CHECK(change_of(jump, a_second, data, 1.0, edr).kind == Kind::reset);
-  CHECK(change_of(jump, jump / 2, data, 1.0, edr).kind == Kind::implausible);
+  CHECK(change_of(0, jump, wait, 1.0, edr).kind == ChangeKind::counted);  // ticks of a length of the device's own
+  CHECK(change_of(jump, a_second, data, 1.0, edr).kind == ChangeKind::reset);
+  CHECK(change_of(jump, jump / 2, data, 1.0, edr).kind == ChangeKind::implausible);
   // Where the link or the time is not known, nothing of that is checked.
-  CHECK(change_of(0, jump, data, 1.0, {}).kind == Kind::counted);
-  CHECK(change_of(jump, jump / 2, data, {}, edr).kind == Kind::reset);
+  CHECK(change_of(0, jump, data, 1.0, {}).kind == ChangeKind::counted);
+  CHECK(change_of(jump, jump / 2, data, {}, edr).kind == ChangeKind::reset);
 }
 
 TEST_CASE("a full link is plausible, though its readings were timed a quarter short") {
@@ -94,7 +92,7 @@ TEST_CASE("a full link is plausible, though its readings were timed a quarter sh
   for (const double seconds : {0.1, 1.0, 10.0, 20.0}) {
     CAPTURE(seconds);
     const auto carried = static_cast<std::uint64_t>(edr / 4 * seconds);
-    CHECK(change_of(0, carried, data, seconds * 0.75, edr).kind == Kind::counted);
+    CHECK(change_of(0, carried, data, seconds * 0.75, edr).kind == ChangeKind::counted);
   }
 }
 
@@ -113,7 +111,7 @@ TEST_CASE("a row takes each counter from the widest attribute, and compares it w
   pm::PortCounters other;
   other.symbol_error_counter = 9;
   const CounterRow in_other = narrow(async::Time(9s), other);
-  CHECK(RowDifference(&before, in_other, {}).change(column_of("symbol_error_counter")).kind == Kind::unknown);
+  CHECK(RowDifference(&before, in_other, {}).change(column_of("symbol_error_counter")).kind == ChangeKind::unknown);
   CHECK(errors(before, in_other).changes.empty());
 }
 
@@ -163,8 +161,8 @@ TEST_CASE("counters that were cleared, and impossible ones, count nothing") {
   counters.link_downed_counter = 1;
   const PortChanges changes = errors(before, wide(async::Time(2s), counters));
   REQUIRE(changes.changes.size() == 2);
-  CHECK(changes.find("symbol_error_counter")->kind == Kind::implausible);
-  CHECK(changes.find("link_downed_counter")->kind == Kind::reset);
+  CHECK(changes.find("symbol_error_counter")->kind == ChangeKind::implausible);
+  CHECK(changes.find("link_downed_counter")->kind == ChangeKind::reset);
   CHECK(changes.delta("symbol_error_counter") == 0);
   CHECK(changes.delta("link_downed_counter") == 0);
 }
@@ -241,10 +239,10 @@ TEST_CASE("a lane whose counter is full does not hide the blocks of the others")
   const CounterRow now = row(2s);
   const PortChanges changes = errors(before, now);
   REQUIRE(changes.find("fec_uncorrectable_block_ctr_lane") != nullptr);
-  CHECK(changes.find("fec_uncorrectable_block_ctr_lane")->kind == Kind::saturated);  // so many, or more
+  CHECK(changes.find("fec_uncorrectable_block_ctr_lane")->kind == ChangeKind::saturated);  // so many, or more
   CHECK(changes.delta("fec_uncorrectable_block_ctr_lane") == 5000);
   lanes.fec_uncorrectable_block_ctr_lane[0] = 3;
-  CHECK(errors(now, row(3s)).find("fec_uncorrectable_block_ctr_lane")->kind == Kind::reset);
+  CHECK(errors(now, row(3s)).find("fec_uncorrectable_block_ctr_lane")->kind == ChangeKind::reset);
 }
 
 TEST_CASE("the layout for RS-FEC has counters of its own, and corrections are no errors") {
@@ -295,18 +293,18 @@ TEST_CASE("the changes of ports add up, and what is unknown of one is unknown of
   sum.add(change(10, 30, 2s));
   sum.add(change(100, 130, 1s));
   CHECK(sum.counter->name == "port_xmit_pkts");
-  CHECK(sum.kind == Kind::counted);
+  CHECK(sum.kind == ChangeKind::counted);
   CHECK(sum.now == 160);
   CHECK(sum.delta == 50U);
   CHECK(sum.per_second == 40.0);  // each for the time between its own readings
   sum.add(change(5, 1, 1s));
-  CHECK(sum.kind == Kind::reset);
+  CHECK(sum.kind == ChangeKind::reset);
   CHECK_FALSE(sum.delta);
   CHECK_FALSE(sum.per_second);
   CounterChange unknown;
   unknown.counter = sum.counter;
   sum.add(unknown);
-  CHECK(sum.kind == Kind::unknown);
+  CHECK(sum.kind == ChangeKind::unknown);
 }
 
 }  // namespace counters_difference_tests

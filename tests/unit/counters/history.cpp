@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The last rows of ports: nodes that come and go, and details that were not read again.
-#include "counters/history.hpp"
+#include "counters/difference.hpp"
 
 #include "iba-gen/pm.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Whose counters were read: LIDs that changed hands after the sweep, anonymous nodes, PMAs that answer for another port.
-#include "counters/owner.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "counters/difference.hpp"
-#include "counters/history.hpp"
 #include "counters/thresholds.hpp"
 #include "iba-gen/mad.hpp"
 #include "support/catch.hpp"

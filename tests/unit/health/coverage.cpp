@@ -110,7 +110,7 @@ TEST_CASE("coverage: a link whose ends were not both read is proven nothing of")
 
 TEST_CASE("coverage: a port whose counters have changed by more than its link can carry was not watched") {
   Half half({});
-  half.count(Patient::leaf0, 1, "symbol_error_counter", 1).kind = CounterChange::Kind::implausible;
+  half.count(Patient::leaf0, 1, "symbol_error_counter", 1).kind = ChangeKind::implausible;
   const Diagnosis diagnosis = half.examine();
   CHECK(diagnosis.implausible == 1);
   CHECK(diagnosis.any_not_read());

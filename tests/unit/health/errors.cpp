@@ -11,9 +11,9 @@ namespace health_errors_tests {
 
 using namespace ib;
 using namespace ib::health;
+using counters::ChangeKind;
 using ibtest::Found;
 using ibtest::Patient;
-using Kind = counters::CounterChange::Kind;
 
 namespace {
 
@@ -307,7 +307,7 @@ TEST_CASE("counters that are stuck or were cleared are one finding each") {
     patient.fill(leaf, 3, "symbol_error_counter", 65535);
     patient.clear(leaf, 2, "port_rcv_errors", 9, 0);
   }
-  patient.count(Patient::spine, 1, "port_rcv_errors", 0).kind = CounterChange::Kind::implausible;
+  patient.count(Patient::spine, 1, "port_rcv_errors", 0).kind = ChangeKind::implausible;
   const Diagnosis diagnosis = patient.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"counter-stuck", "counter-cleared"});
   for (const Finding& finding : diagnosis.findings) CHECK(finding.ends.size() == 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One fault is one finding, with all checks that saw it.
-#include "health/merge.hpp"
+#include "health/diagnosis.hpp"
 
 #include <fmt/format.h>
 
@@ -111,7 +111,7 @@ TEST_CASE("a cable that went down and is missed by siblings is one finding") {
     PortChanges counts;
     counts.port = at;
     counts.seconds = 10;
-    counts.changes = {{CounterChange::Kind::counted, 1, &Patient::counter("link_downed_counter"), 0, 1}};
+    counts.changes = {{ChangeKind::counted, 1, &Patient::counter("link_downed_counter"), 0, 1}};
     dead.input->counts.add(counts);
   }
   const Diagnosis diagnosis = dead.examine();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Findings in words: which ends are named, and where the values are of.
-#include "health/finding_text.hpp"
+#include "health/finding.hpp"
 
 #include <array>
 

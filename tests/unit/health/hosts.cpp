@@ -3,7 +3,7 @@
 #include "health/hosts.hpp"
 
 #include "base/error.hpp"
-#include "health/scope.hpp"
+#include "health/diagnosis.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 #include "unit/subnet/swept.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "health/diagnosis.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
@@ -87,14 +87,14 @@ struct Patient {
   }
   ib::health::CounterChange& count(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t delta) {
     std::vector<ib::health::CounterChange>& changes = counts.at(port(node, number)).changes;
-    changes.push_back({ib::health::CounterChange::Kind::counted, delta, &counter(name), 0, delta});
+    changes.push_back({ib::counters::ChangeKind::counted, delta, &counter(name), 0, delta});
     return changes.back();
   }
 
   /// A counter that was cleared, and holds `now` again.
   ib::health::CounterChange& clear(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t was, std::uint64_t now) {
     ib::health::CounterChange& change = count(node, number, name, now);
-    change.kind = ib::health::CounterChange::Kind::reset;
+    change.kind = ib::counters::ChangeKind::reset;
     change.delta.reset();
     change.before = was;
     return change;
@@ -102,7 +102,7 @@ struct Patient {
   /// A counter that was full at both readings.
   ib::health::CounterChange& fill(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t most) {
     ib::health::CounterChange& change = count(node, number, name, most);
-    change.kind = ib::health::CounterChange::Kind::saturated;
+    change.kind = ib::counters::ChangeKind::saturated;
     change.delta.reset();
     change.before = most;
     change.is_full = true;

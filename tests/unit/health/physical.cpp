@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "health/merge.hpp"
+#include "health/diagnosis.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

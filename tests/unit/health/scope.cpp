@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The links that packets between hosts use, and the findings of these.
-#include "health/scope.hpp"
+#include "health/diagnosis.hpp"
 
 #include "routing/tables.hpp"
 #include "support/catch.hpp"

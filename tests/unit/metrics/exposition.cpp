@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The text of samples: both formats, numbers, and names that would break a page.
-#include "metrics/exposition.hpp"
+#include "metrics/families.hpp"
 
 #include <limits>
 

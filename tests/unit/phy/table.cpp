@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/table.hpp"
+#include "phy/reading.hpp"
 
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"

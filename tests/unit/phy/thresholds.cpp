@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/thresholds.hpp"
+#include "phy/port_row.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/values.hpp"
 
 #include "iba-gen/reg.hpp"
 #include "phy/port_row.hpp"

@@ -2,7 +2,7 @@
 // Paths that the model tells. That packets really arrive by them is seen in sweeps and surveys.
 #include "subnet/model/port_paths.hpp"
 
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "subnet/sweep/survey.hpp"
 
 #include "support/catch.hpp"

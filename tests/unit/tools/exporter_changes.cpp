@@ -10,7 +10,7 @@
 #include "async/group.hpp"
 #include "support/catch.hpp"
 #include "support/swapped_lids.hpp"
-#include "tools/exporter/pages.hpp"
+#include "tools/exporter/engine.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
 namespace tools_exporter_changes_tests {
@@ -261,37 +261,38 @@ TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that was not there at the sw
 
 TEST_CASE_METHOD(Bench,
                  "Exporter: a page that is begun in the midst of a round holds the reading of the round before no longer than others") {
-  tools::exporter::LocalPorts ports(*stack, {}, {true, false, {}, 0}, {});
+  const tools::exporter::LocalPorts ports = tools::exporter::local_ports(*stack, {}, {true, false, {}, 0}, {});
   async::TaskGroup group(loop);
-  group.spawn(ports.run());
+  for (const tools::exporter::LocalPort& port : ports) group.spawn(port.engine->run());
   run_for(20s);
   for (ibtest::FakePma* pma : pmas) pma->service().faults.delay = 300ms;
   run_for(10200ms);
   const metrics::PageRules rules({.hcas = true}, {});
-  REQUIRE(ports.find("")->rounds() == 2);
-  REQUIRE(ports.find("")->published_round() == 1);
+  REQUIRE(ports.at(0).engine->rounds() == 2);
+  REQUIRE(ports.at(0).engine->published_round() == 1);
   const http::Answer answer = tools::exporter::answer({"/metrics", {}, ""}, ports, rules, clock);
   run_for(29s);
   CHECK_FALSE(answer.body->is_outdated());
   run_for(2s);
-  CHECK(ports.find("")->rounds() == 3);
+  CHECK(ports.at(0).engine->rounds() == 3);
   CHECK(answer.body->is_outdated());
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: a port of --add-port that is not there yet is read when it comes") {
-  tools::exporter::LocalPorts ports(*stack, {{"fake1", "1"}}, {true, false, {}, 0}, {});
+  const tools::exporter::LocalPorts ports = tools::exporter::local_ports(*stack, {{"fake1", "1"}}, {true, false, {}, 0}, {});
   async::TaskGroup group(loop);
-  group.spawn(ports.run());
+  for (const tools::exporter::LocalPort& port : ports) group.spawn(port.engine->run());
   run_for(60s);
-  CHECK(ports.names() == "fake0/1, fake1/1");
-  CHECK(ports.find("fake0/1")->is_ready());
-  CHECK_FALSE(ports.find("fake1/1")->is_ready());
-  CHECK_FALSE(ports.are_ready());
+  CHECK((ports.at(0).name == "fake0/1" && ports.at(1).name == "fake1/1"));
+  CHECK(ports.at(0).engine->is_ready());
+  CHECK_FALSE(ports.at(1).engine->is_ready());
+  const metrics::PageRules rules({.hcas = true}, {});
+  CHECK(tools::exporter::answer({"/-/ready", {}, ""}, ports, rules, clock).status == 503);
   CHECK_THAT(said(), ibtest::contains("fake1/1: ") && ibtest::contains("trying again"));
   add_device("fake1");
   run_for(15s);
-  CHECK(ports.find("fake1/1")->is_ready());
-  CHECK(ports.are_ready());
+  CHECK(ports.at(1).engine->is_ready());
+  CHECK(tools::exporter::answer({"/-/ready", {}, ""}, ports, rules, clock).status == 200);
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: a named port that is not there is an error where this host has devices, else it is waited for") {

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "health/input.hpp"
 #include "support/catch.hpp"
-#include "tools/exporter/pages.hpp"
+#include "tools/exporter/engine.hpp"
 #include "unit/metrics/made_view.hpp"
 
 namespace tools_exporter_pages_tests {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "iba-gen/reg.hpp"
-#include "phy/vs_keys.hpp"
+#include "phy/reading.hpp"
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
 #include "support/program.hpp"

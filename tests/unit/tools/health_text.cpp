@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "health/checks.hpp"
+#include "health/diagnosis.hpp"
 #include "support/pseudo_terminal.hpp"
 #include "tools/shared/remedy_text.hpp"
 #include "unit/tools/health_fabric.hpp"
