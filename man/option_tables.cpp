@@ -17,10 +17,7 @@ using namespace ib::tools;
 using Tree = nlohmann::ordered_json;
 
 Tree option_json(const Option& option) {
-  Tree names = Tree::array();
-  if (option.letter != 0) names.push_back(std::string("-") + option.letter);
-  for (const std::string& name : option.names) names.push_back("--" + name);
-  return {{"names", names},
+  return {{"names", option.spellings()},
           {"value", option.has_value ? option.metavar : ""},
           {"optional", option.value_optional},
           {"help", option.help},

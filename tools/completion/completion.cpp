@@ -12,7 +12,7 @@
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "tools/completion/scripts.hpp"
+#include "tools/completion_scripts.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/run.hpp"
@@ -35,29 +35,28 @@ bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'
 
 bool names_file(std::string_view metavar) { return metavar == "FILE" || metavar == "CONFIG"; }
 
-/// The descriptions of the nodes in the stored fabric `file`, each once, sorted; none where it cannot be read. Those with bytes that are
-/// not plain text are left out.
-std::set<std::string> stored_node_names(const std::string& file) {
-  std::set<std::string> names;
+/// What `find` finds; nothing where that fails. Mistakes in a line that is being typed are not reported.
+template <class Find>
+auto or_nothing(Find find) -> decltype(find()) {
   try {
-    const subnet::SweptSubnet fabric = snapshot::open_fabric(file)->read_fabric(nullptr);
-    for (const subnet::Node& node : fabric.subnet.nodes()) {
-      if (std::string name(node.description()); !name.empty() && printable(name) == name) names.insert(std::move(name));
-    }
+    return find();
   } catch (const Error&) {
     return {};
+  }
+}
+
+/// The descriptions of the nodes in the stored fabric `file`, each once, sorted. Those with bytes that are not plain text are left out.
+std::set<std::string> stored_node_names(const std::string& file) {
+  std::set<std::string> names;
+  const subnet::SweptSubnet fabric = snapshot::open_fabric(file)->read_fabric(nullptr);
+  for (const subnet::Node& node : fabric.subnet.nodes()) {
+    if (std::string name(node.description()); !name.empty() && printable(name) == name) names.insert(std::move(name));
   }
   return names;
 }
 
 /// The words that are offered; none where what stands before them is wrong.
-std::vector<std::string> words_of(const OfferedWords& offered) {
-  try {
-    return offered ? offered() : std::vector<std::string>();
-  } catch (const Error&) {
-    return {};
-  }
-}
+std::vector<std::string> words_of(const OfferedWords& offered) { return offered ? or_nothing(offered) : std::vector<std::string>(); }
 
 /// The words behind the name of a command.
 class Line {
@@ -81,31 +80,21 @@ class Line {
   }
 
  private:
-  /// Reads the words before the last one. Mistakes in them are not reported.
+  /// Reads the words before the last one.
   void read(const std::vector<std::string>& before) {
     for (std::size_t at = 0; at < before.size(); ++at) {
       if (literal_ || !is_option(before[at])) {
         take_operand(before[at]);
       } else if (before[at] == "--") {
         literal_ = true;
-      } else if (const Option* const option = takes_next(before[at])) {
+      } else if (const Option* const option = or_nothing([&] { return set_.takes_next(before[at]); })) {
         if (at + 1 == before.size()) value_of_ = option;
-        if (++at < before.size() && is_named(*option, "from")) from_ = before[at];
+        if (++at < before.size() && option->has_name("from")) from_ = before[at];
       } else if (before[at].starts_with("--from=")) {
         from_ = before[at].substr(before[at].find('=') + 1);
       }
     }
   }
-
-  const Option* takes_next(const std::string& word) const {
-    try {
-      return set_.takes_next(word);
-    } catch (const UsageError&) {
-      return nullptr;
-    }
-  }
-
-  static bool is_named(const Option& option, std::string_view name) { return std::ranges::find(option.names, name) != option.names.end(); }
 
   /// An operand may decide about what follows it: the method about the attributes that go with it.
   void take_operand(const std::string& word) {
@@ -140,11 +129,8 @@ class Line {
 
   void add_attached_value() {
     const std::string name = word_.substr(0, word_.find('='));
-    try {
-      add_values(set_.find_long(std::string_view(name).substr(2)), name + "=");
-    } catch (const UsageError&) {
-      // There is no such option.
-    }
+    const Option* const option = or_nothing([&] { return &set_.find_long(std::string_view(name).substr(2)); });
+    if (option != nullptr) add_values(*option, name + "=");
   }
 
   void add_options_of_set() {
@@ -167,7 +153,7 @@ class Line {
     found_.files = names_file(operand->name);
     for (const std::string& word : words_of(operand->offered)) add(word);
     if (!operand->is_target || !from_) return;
-    for (const std::string& name : stored_node_names(*from_)) {
+    for (const std::string& name : or_nothing([this] { return stored_node_names(*from_); })) {
       // A fabric gives no options. The scripts take a word that ends with = or [ for the beginning of one.
       if ((literal_ || !name.starts_with('-')) && !name.ends_with('=') && !name.ends_with('[')) add(name);
     }
@@ -234,18 +220,18 @@ Candidates candidates(const World& world, const std::vector<std::string>& words)
 
 std::vector<std::string> shells() {
   std::vector<std::string> names;
-  for (const Script& script : scripts()) names.emplace_back(script.shell);
+  for (const auto& [shell, script] : scripts) names.emplace_back(shell);
   return names;
 }
 
 struct ScriptReport final : Report {
-  const Script* script{};
+  std::string_view shell, script;
 
   void visit(report::Sink& sink) const override {
-    sink.value("shell", script->shell);
-    sink.value("script", script->text);
+    sink.value("shell", shell);
+    sink.value("script", script);
   }
-  void text(TextOut& out) const override { out.write(script->text); }
+  void text(TextOut& out) const override { out.write(script); }
 };
 
 struct WordsReport final : Report {
@@ -288,14 +274,15 @@ class Completion final : public Command {
     }
     if (words_.size() > 1) throw UsageError("Too many arguments: one SHELL is expected");
     ScriptReport report;
-    const auto found = std::ranges::find(scripts(), words_.front(), &Script::shell);
-    if (found == scripts().end()) {
-      std::vector<std::string_view> known;
-      for (const Script& script : scripts()) known.push_back(script.shell);
+    for (const auto& [shell, script] : scripts) {
+      if (shell == words_.front()) report.shell = shell, report.script = script;
+    }
+    if (report.shell.empty()) {
+      const std::vector<std::string> all = shells();
+      const std::vector<std::string_view> known(all.begin(), all.end());
       throw UsageError(fmt::format("There is no script for {}{} Try one of {}", in_quotes(words_.front()),
                                    did_you_mean(words_.front(), known, "."), fmt::join(known, ", ")));
     }
-    report.script = &*found;
     emit(report);
   }
 

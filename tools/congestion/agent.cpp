@@ -64,12 +64,12 @@ async::Task<smp::NodeInfo> AgentOperation::switch_info(const char* why) const {
   co_return info;
 }
 
-void CongestionCommand::add_key(OptionSet& set) {
+void CongestionCommand::add_agent_key(OptionSet& set, const CommonOptions& common) {
   constexpr std::string_view spelling = "-c --cckey";
   if (set.is_diags()) {
     set.value(spelling, "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
   } else {
-    set.key(spelling, key_, "KEY", "The CC_Key of the requests; anything but a number: read from the terminal.");
+    add_key(set, common, spelling, key_, "KEY", "The CC_Key of the requests; anything but a number: read from the terminal.");
   }
 }
 
@@ -88,11 +88,7 @@ void CongestionCommand::add_operands(OptionSet& set, bool reads) {
     set.target("LID|GUID", target_);
   } else {
     set.word("OP", word_);
-    set.offer([operations = operations_] {
-      std::vector<std::string> words;
-      for (const Operation& each : operations) words.emplace_back(each.full);
-      return words;
-    });
+    set.offer(operations_, &Operation::full);
     set.is_operation([this](const std::string& word) { find_operation(operations_, word); });
     reads ? set.target_each("TARGET", target_) : set.target("TARGET", target_);
   }

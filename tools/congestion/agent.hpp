@@ -50,7 +50,7 @@ class CongestionCommand : public Command {
  protected:
   CongestionCommand(std::span<const Operation> operations) : operations_(operations) {}
 
-  void add_key(OptionSet& set);
+  void add_agent_key(OptionSet& set, const CommonOptions& common);
   /// Binds OP and TARGET. `reads`: the command sets nothing, and TARGET may be a pattern of names.
   void add_operands(OptionSet& set, bool reads);
   /// OP: by the legacy names known when it was read.

@@ -225,10 +225,10 @@ class Ibccconfig final : public CongestionCommand {
     add_common(set, common, group_target | group_sl);
   }
 
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     add_operands(set, false);
     set.words("VALUE", values_);
-    add_key(set);
+    add_agent_key(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -253,7 +253,7 @@ class Ibccconfig final : public CongestionCommand {
   AgentSetting read(const Host& host) {
     const Operation& wanted = operation();
     if (wanted.info == &cc::CongestionKeyInfo::info && !values_.empty())
-      values_[0] = std::to_string(parse_m_key(host.options(), values_[0], "New CC_Key"));
+      values_[0] = std::to_string(parse_key(host.options(), values_[0], "New CC_Key", "Bad New CC_Key"));
     try {
       return read_setting(wanted, values_, true);
     } catch (const BadSetting& error) {

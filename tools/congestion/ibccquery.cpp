@@ -167,14 +167,14 @@ class Ibccquery final : public CongestionCommand {
     add_operands(set, true);
     set.integer("PORT", port_, {.low = 0, .high = path::last_port});
     set.is_port();
-    add_key(set);
+    add_agent_key(set, common);
     add_common(set, common, group_target | group_sl);
   }
 
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     add_operands(set, true);
     set.integer("PORT", port_);
-    add_key(set);
+    add_agent_key(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -8,7 +8,6 @@
 #include "base/escape.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools::exporter {

@@ -10,7 +10,6 @@
 #include "base/parse.hpp"
 #include "tools/exporter/engine.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"

@@ -19,25 +19,9 @@
 namespace ib::tools {
 namespace {
 
-std::string cli_names(const Option& option) {
-  std::string names;
-  if (option.letter != 0) names = fmt::format("-{}", option.letter);
-  for (const std::string& name : option.names) names += fmt::format("{}--{}", names.empty() ? "" : ",", name);
-  return names;
-}
-
 const Option* find_letter(const OptionSet& set, char letter) {
   const auto option = std::ranges::find(set.options(), letter, &Option::letter);
   return option != set.options().end() ? &*option : nullptr;
-}
-
-/// Throws OptionError for an unknown letter in a bundle. CLI11 takes it for an operand, and a '-' at the end of the bundle for "--".
-void check_letters(const OptionSet& set, const std::string& word) {
-  for (const char letter : word.substr(1)) {
-    const Option* const option = find_letter(set, letter);
-    if (option == nullptr && !is_digit(letter)) throw OptionError(fmt::format("invalid option -- '{}'", letter));
-    if (option == nullptr || option->has_value) return;
-  }
 }
 
 /// Appends the long option `word` to `words`, its name in full and its value, if it has one, as a word of its own: CLI11 takes the next
@@ -61,13 +45,8 @@ std::vector<std::string> spelled_out(const OptionSet& set, std::span<const std::
       words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at), args.end());
       break;
     }
-    if (word.starts_with("--")) {
-      spell_out(set, word, words);
-    } else {
-      if (word.starts_with('-')) check_letters(set, word);
-      words.push_back(word);
-    }
-    if (!word.starts_with('-') || set.takes_next(word) == nullptr) continue;
+    word.starts_with("--") ? spell_out(set, word, words) : words.push_back(word);
+    if (!word.starts_with('-') || set.takes_next(word, true) == nullptr) continue;
     if (++at == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", word));
     words.push_back(args[at]);
   }
@@ -78,27 +57,22 @@ std::vector<std::string> spelled_out(const OptionSet& set, std::span<const std::
 
 // CLI11 compares whole names only (App.hpp:2715), and suggests no near ones.
 const Option& OptionSet::find_long(std::string_view name) const {
-  std::vector<const Option*> found;
-  std::vector<std::string> spellings;
-  for (const Option& option : options_) {
-    for (const std::string& n : option.names) {
-      if (n == name) return option;
-      if (!n.starts_with(name)) continue;
-      if (found.empty() || found.back() != &option) found.push_back(&option);
-      spellings.push_back(fmt::format("'--{}'", n));
-    }
-  }
-  if (found.empty()) {
+  const auto fits = meant(name);
+  if (fits.empty()) {
     std::vector<std::string_view> names;
     for (const Option& option : options_) names.insert(names.end(), option.names.begin(), option.names.end());
     const std::string_view meant = nearest(name, names);
     throw OptionError(fmt::format("unrecognized option '--{}'{}", name, meant.empty() ? "" : fmt::format(": did you mean --{}?", meant)));
   }
-  if (found.size() > 1) throw OptionError(fmt::format("option '--{}' is ambiguous; possibilities: {}", name, fmt::join(spellings, " ")));
-  return *found.front();
+  std::string names;
+  for (const auto& [option, full] : fits) names += fmt::format(" '--{}'", full);
+  const bool are_one = fits.front().first == fits.back().first;
+  if (!are_one) throw OptionError(fmt::format("option '--{}' is ambiguous; possibilities:{}", name, names));
+  return *fits.front().first;
 }
 
-const Option* OptionSet::takes_next(const std::string& word) const {
+// CLI11 takes an unknown letter in a bundle for an operand, and a '-' at its end for "--".
+const Option* OptionSet::takes_next(const std::string& word, bool all_known) const {
   if (word.starts_with("--")) {
     const Option* const option = word.find('=') == std::string::npos ? &find_long(std::string_view(word).substr(2)) : nullptr;
     return option != nullptr && option->has_value ? option : nullptr;
@@ -106,6 +80,7 @@ const Option* OptionSet::takes_next(const std::string& word) const {
   for (std::size_t at = 1; at < word.size(); ++at) {
     const Option* const option = find_letter(*this, word[at]);
     if (option == nullptr && is_digit(word[at])) break;  // an operand begins here
+    if (option == nullptr && all_known) throw OptionError(fmt::format("invalid option -- '{}'", word[at]));
     if (option != nullptr && option->has_value) return at + 1 == word.size() ? option : nullptr;
   }
   return nullptr;
@@ -124,7 +99,7 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
       given.emplace_back(&option, has_value ? values.front() : "");
       return option.given = true;
     };
-    parser.add_option(cli_names(option), set_later)->expected(has_value ? 1 : 0)->trigger_on_parse();
+    parser.add_option(fmt::format("{}", fmt::join(option.spellings(), ",")), set_later)->expected(has_value ? 1 : 0)->trigger_on_parse();
   }
   parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes its words last one first
   std::ranges::stable_partition(given, [](const auto& one) { return one.first->early; });

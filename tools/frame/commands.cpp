@@ -21,10 +21,6 @@ constexpr const CommandInfo* command_table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_CO
 
 }  // namespace
 
-void Command::options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
-void Command::diags_options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
-void Command::emit_rows(const Host& /*host*/, Emit& /*emit*/) {}
-
 std::span<const CommandInfo* const> commands() { return command_table; }
 
 const CommandInfo* find_command(std::string_view name) {

@@ -28,22 +28,22 @@ class Command {
   virtual ~Command() = default;
 
   /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common).
-  virtual void options(OptionSet& set, CommonOptions& common);
+  virtual void options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
   /// `NAME`, as a program of infiniband-diags: binds its operands and options to members; the common ones follow.
-  virtual void diags_options(OptionSet& set, CommonOptions& common);
+  virtual void diags_options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
   /// The place of the rows in the result, with these options, as report::TableSink takes it: "nodes.ports". Empty: it is not a table.
   virtual std::string_view table_rows() const { return {}; }
   /// Whether the result of ibtool's dialect has the end port that is Down. The names of targets are not looked up then.
   virtual bool reports_down_port() const { return false; }
   /// Whether runs for each node of a pattern (Targets::has_pattern()) keep their rows, which emit_rows() emits behind the last of them.
   virtual bool gathers_rows() const { return false; }
-  virtual void emit_rows(const Host& host, Emit& emit);
+  virtual void emit_rows(const Host& /*host*/, Emit& /*emit*/) {}
   /// Fetches the data and emits the result, in the same way for both dialects. Throws on failure.
   virtual async::Task<> run(Session& session, Emit& emit) = 0;
 };
 
-/// The heading under which `ibtool help` lists a command.
-enum class HelpGroup { local, query, topology, forwarding, counters, sa, config, other };
+/// The heading under which `ibtool help` lists a command, in the order of its list.
+enum class HelpGroup { local, topology, query, counters, forwarding, sa, config, other };
 
 /// A program of infiniband-diags that is a shell script around another program.
 struct DiagsScript {

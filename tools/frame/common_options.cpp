@@ -12,7 +12,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
+#include <map>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
@@ -31,59 +31,35 @@ namespace {
 
 constexpr unsigned most_retries = 255;
 
-std::chrono::milliseconds parse_timeout(std::string_view text) {
-  return std::chrono::milliseconds(parse_integer(text, "--timeout", 1, std::numeric_limits<int>::max()));
-}
-
-void set_json(CommonOptions& common, std::string_view form) {
-  if (form == "lines") {
-    common.format = Format::lines;
-  } else if (form == "document") {
-    common.format = Format::json;
-  } else {
-    throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
-  }
-}
-
-[[noreturn]] void bad_value(std::string text) { throw DiagsFailure(std::move(text)); }
-
-std::chrono::milliseconds diags_timeout(const std::string& text) {
+/// The whole of `text` as C's strtol() reads it; nothing unless it is within [low, high].
+std::optional<long> c_integer(const std::string& text, long low, long high) {
   char* end = nullptr;
   errno = 0;
   const long value = std::strtol(text.c_str(), &end, 0);
-  if (errno != 0 || *end != '\0' || value <= 0 || value > INT_MAX)
-    bad_value(fmt::format("Invalid timeout \"{}\".  Timeout requires a positive integer value < {}.", text, INT_MAX));
-  return std::chrono::milliseconds(value);
+  const bool is_number = errno == 0 && end != text.c_str() && *end == '\0';
+  return is_number && value >= low && value <= high ? std::optional(value) : std::nullopt;
+}
+
+std::chrono::milliseconds diags_timeout(const std::string& text) {
+  if (const auto value = c_integer(text, 1, INT_MAX)) return std::chrono::milliseconds(*value);
+  throw DiagsFailure(fmt::format("Invalid timeout \"{}\".  Timeout requires a positive integer value < {}.", text, INT_MAX));
 }
 
 Lid diags_sm_lid(const std::string& text) {
   const auto value = static_cast<int>(std::strtol(text.c_str(), nullptr, 0));
-  if (value < 1 || value > last_unicast_lid) bad_value(fmt::format("cannot resolve SM destination port {}", text));
+  if (value < 1 || value > last_unicast_lid) throw DiagsFailure(fmt::format("cannot resolve SM destination port {}", text));
   return Lid{static_cast<std::uint16_t>(value)};
 }
 
 std::uint16_t diags_pkey_index(const std::string& text) {
-  char* end = nullptr;
-  errno = 0;
-  const long value = std::strtol(text.c_str(), &end, 0);
-  if (errno != 0 || end == text.c_str() || *end != '\0' || value < 0 || value > UINT16_MAX)
-    bad_value(fmt::format("Invalid P_Key index \"{}\".  Requires an integer in the range [0, {}].", text, UINT16_MAX));
-  return static_cast<std::uint16_t>(value);
+  if (const auto value = c_integer(text, 0, UINT16_MAX)) return static_cast<std::uint16_t>(*value);
+  throw DiagsFailure(fmt::format("Invalid P_Key index \"{}\".  Requires an integer in the range [0, {}].", text, UINT16_MAX));
 }
 
 /// The port number 0 means the first usable port in infiniband-diags, and in some of its releases each number below does.
 std::optional<std::string> diags_port(const CommonOptions& common, int number) {
   const bool is_any = number == 0 || (number < 0 && common.world->diags_release->opens_negative_ports);
   return is_any ? std::nullopt : std::optional(std::to_string(number));
-}
-
-/// The RDMA devices for shells that complete a word; none where they cannot be read.
-sys::DeviceList devices_of(const World& world) {
-  try {
-    return world.devices();
-  } catch (const Error&) {
-    return {};
-  }
 }
 
 void add_device(OptionSet& set, CommonOptions& common) {
@@ -93,14 +69,14 @@ void add_device(OptionSet& set, CommonOptions& common) {
               common.device = text;
               common.device_file.clear();
             });
-  offer_device(set, common);
+  offer_devices(set, common, false);
   set.value("-P --Port --port", "PORT",
             diags ? "The port of the device to use." : "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
             [&common, diags](const std::string& text) {
               common.port = diags ? diags_port(common, static_cast<int>(c_number(text))) : text;
               common.port_file.clear();
             });
-  offer_end_port(set, common);
+  offer_devices(set, common, true);
 }
 
 void add_output(OptionSet& set, CommonOptions& common) {
@@ -108,12 +84,17 @@ void add_output(OptionSet& set, CommonOptions& common) {
     ++common.debug;
     if (diags) common.show_errors = true;
   });
-  set.count({"-v --verbosity --verbose", "-v --verbose"}, common.verbosity,
-            "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
+  set.action({"-v --verbosity --verbose", "-v --verbose"}, "Increase the verbosity level of diagnostic messages, each -v increases by 1.",
+             [&common] { ++common.verbosity; });
   set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry fixes.");
   if (set.is_diags()) return;
-  set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
-                     [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
+  set.value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
+            [&common](const std::string& form) {
+              if (!form.empty() && form != "document" && form != "lines")
+                throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
+              common.format = form == "lines" ? Format::lines : Format::json;
+            });
+  set.make_value_optional();
   set.offer({"document", "lines"});
   set.choice("--format", format_names(),
              "Print the result as text, JSON, JSON lines, or, where it is a table, as CSV or tab-separated values.",
@@ -127,9 +108,9 @@ void add_keys(OptionSet& set, CommonOptions& common) {
                              m_key_help = "The M_Key of SMPs; anything but a number: read from the terminal.";
   if (diags) {
     set.value(m_key_spelling, "M_KEY", m_key_help,
-              [&common](const std::string& text) { common.m_key = diags_key(common, text, "M_Key", "Bad M_Key"); });
+              [&common](const std::string& text) { common.m_key = parse_key(common, text, "M_Key", "Bad M_Key", true); });
   } else {
-    set.key(m_key_spelling, common.m_key, "M_KEY", m_key_help);
+    add_key(set, common, m_key_spelling, common.m_key, "M_KEY", m_key_help);
   }
   // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
   set.value({"-Y --pkey-idx", "-Y"}, "INDEX", "P_Key table index for outgoing GMPs.", [&common, diags](const std::string& text) {
@@ -137,7 +118,8 @@ void add_keys(OptionSet& set, CommonOptions& common) {
   });
   add_show_keys(set, common);
   if (diags) return;
-  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; anything but a number: read from the terminal.");
+  add_key(set, common, "--smkey", common.sm_key, "SMKEY",
+          "The SM_Key of requests to the SA; anything but a number: read from the terminal.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {
@@ -145,25 +127,23 @@ void add_timing(OptionSet& set, CommonOptions& common) {
   set.value("-t --timeout", "MS",
             diags ? "Time for one try of a MAD, in milliseconds."
                   : "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
-            [&common, diags](const std::string& text) { common.timeout = diags ? diags_timeout(text) : parse_timeout(text); });
+            [&common, diags](const std::string& text) {
+              common.timeout = diags ? diags_timeout(text) : std::chrono::milliseconds(parse_within<int>(text, "--timeout", {.low = 1}));
+            });
   if (diags) return;
   set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
   add_outstanding_smps(set, common);
 }
 
-void set_gmp_carrier(CommonOptions& common, std::string_view name) {
-  using enum mad::GmpCarrier;
-  for (const auto& [known, carrier] : {std::pair{"auto", automatic}, {"umad", umad}, {"verbs", verbs}}) {
-    if (name != known) continue;
-    common.gmp = carrier;
-    return;
-  }
-  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", in_quotes(name)));
-}
-
 void add_gmp(OptionSet& set, CommonOptions& common) {
-  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad cannot be opened.",
-            [&common](std::string_view name) { set_gmp_carrier(common, name); });
+  const auto choose = [&common](const std::string& name) {
+    using enum mad::GmpCarrier;
+    const std::map<std::string_view, mad::GmpCarrier> carriers{{"auto", automatic}, {"umad", umad}, {"verbs", verbs}};
+    const auto found = carriers.find(name);
+    if (found == carriers.end()) throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", in_quotes(name)));
+    common.gmp = found->second;
+  };
+  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad cannot be opened.", choose);
   set.offer({"auto", "umad", "verbs"});
 }
 
@@ -180,43 +160,27 @@ void add_address(OptionSet& set, CommonOptions& common) {
   add("-G --Guid --guid", "The address is a GUID hex integer.", path::Form::guid);
 }
 
-/// Applies the settings of `file`, and warns of its mistakes.
-void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
-  for (const ConfMistake& mistake : conf.mistakes) common.world->log->warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
-  if (conf.device) {
-    common.device = conf.device;
-    common.device_file = file;
-  }
-  if (conf.port && *conf.port != 0) {
+/// Applies the settings of `file`. ibtool's dialect warns of its mistakes.
+void apply_config(const IbdiagConf& conf, const std::string& file, ConfReader reader, CommonOptions& common) {
+  const bool diags = reader == ConfReader::diags;
+  for (const ConfMistake& mistake : conf.mistakes)
+    if (!diags) common.world->log->warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
+  if (conf.device) common.device = conf.device;
+  if (conf.device && !diags) common.device_file = file;
+  if (conf.port && diags) common.port = diags_port(common, static_cast<int>(*conf.port));
+  if (conf.port && *conf.port != 0 && !diags) {
     common.port = std::to_string(*conf.port);
     common.port_file = file;
   }
-  if (conf.timeout) common.timeout = conf.timeout;
-  if (conf.m_key) common.m_key = *conf.m_key;
-  if (conf.sa_key) common.sm_key = *conf.sa_key;
-  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
-  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
-}
-
-/// Applies the settings of `file`, if it is there, as infiniband-diags does.
-void apply_diags_config(const std::string& file, CommonOptions& common) {
-  const IbdiagConf conf = IbdiagConf::read_if_any(file, ConfReader::diags);
-  if (conf.device) common.device = conf.device;
-  if (conf.port) common.port = diags_port(common, static_cast<int>(*conf.port));
   if (conf.timeout && conf.timeout->count() > 0) common.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
-  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
   if (conf.m_key) common.m_key = *conf.m_key;
-  if (conf.sa_key && common.sends_sa_key) common.sm_key = *conf.sa_key;
+  if (conf.sa_key && (!diags || common.sends_sa_key)) common.sm_key = *conf.sa_key;
+  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
   if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
 }
 
-/// Reads the file of -z, which must exist.
-void read_config(const std::string& file, CommonOptions& common) {
-  try {
-    apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, common);
-  } catch (const SysError& error) {
-    throw OptionError(fmt::format("--config: {}", error.message()));
-  }
+void apply_config_if_any(const std::string& file, ConfReader reader, CommonOptions& common) {
+  apply_config(IbdiagConf::read_if_any(file, reader), file, reader, common);
 }
 
 }  // namespace
@@ -241,25 +205,19 @@ std::string read_unseen(const World& world, std::string_view prompt) {
   return line;
 }
 
-std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
-  return parse_number(read_unseen(world, prompt));
-}
-
-void offer_device(OptionSet& set, const CommonOptions& common) {
-  set.offer([&common] {
-    const sys::DeviceList list = devices_of(*common.world);
+void offer_devices(OptionSet& set, const CommonOptions& common, bool ports) {
+  set.offer([&common, ports] {
     std::vector<std::string> names;
-    for (const auto& device : list.devices()) names.push_back(device->name);
-    return names;
-  });
-}
-
-void offer_end_port(OptionSet& set, const CommonOptions& common) {
-  set.offer([&common] {
-    const sys::DeviceList list = devices_of(*common.world);
-    std::vector<std::string> names;
-    for (const auto& device : list.devices())
-      for (const auto& port : device->ports) names.push_back(port->name());
+    try {
+      const sys::DeviceList list = common.world->devices();
+      for (const auto& device : list.devices()) {
+        if (!ports) names.push_back(device->name);
+        for (const auto& port : device->ports)
+          if (ports) names.push_back(port->name());
+      }
+    } catch (const Error&) {  // they cannot be read
+      return std::vector<std::string>();
+    }
     return names;
   });
 }
@@ -268,14 +226,9 @@ void add_show_keys(OptionSet& set, CommonOptions& common) {
   set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });
 }
 
-std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt) {
-  if (const auto key = parse_number(text)) return *key;
-  if (const auto key = prompt_for_key(*common.world, prompt)) return *key;
-  throw OptionError(fmt::format("Bad {}", prompt));  // the value is not repeated: it is a secret
-}
-
-std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string_view complaint) {
-  const auto number = [](const std::string& digits) -> std::optional<std::uint64_t> {
+std::uint64_t parse_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string complaint, bool diags) {
+  const auto number = [diags](const std::string& digits) -> std::optional<std::uint64_t> {
+    if (!diags) return parse_number(digits);
     char* end = nullptr;
     errno = 0;
     const unsigned long long value = std::strtoull(digits.c_str(), &end, 0);
@@ -284,7 +237,16 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
   };
   if (const auto key = number(text)) return *key;
   if (const auto key = number(read_unseen(*common.world, prompt))) return *key;
-  throw DiagsFailure(std::string(complaint));
+  if (diags) throw DiagsFailure(std::move(complaint));
+  throw OptionError(std::move(complaint));
+}
+
+void add_key(OptionSet& set, const CommonOptions& common, std::string_view spelling, std::uint64_t& key, std::string_view metavar,
+             std::string_view help) {
+  const std::string complaint = fmt::format("{}: not an unsigned integer of 64 bits", display_name(spelling));
+  set.value(spelling, metavar, help, [&common, &key, complaint, prompt = std::string(metavar)](const std::string& text) {
+    key = parse_key(common, text, prompt, complaint);
+  });
 }
 
 void add_node_name_map(OptionSet& set, CommonOptions& common) {
@@ -326,19 +288,19 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   if ((groups & group_address) != 0) add_address(set, common);
 }
 
-void apply_default_config(CommonOptions& common) {
-  apply_config(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::ibtool), default_ibdiag_conf, common);
-}
+void apply_default_config(CommonOptions& common) { apply_config_if_any(default_ibdiag_conf, ConfReader::ibtool, common); }
 
-void add_dry_run(OptionSet& set, CommonOptions& common) {
+void add_general(OptionSet& set, CommonOptions& common, bool changes) {
   set.begin_common();
-  set.flag("--dry-run --dry_run", common.dry_run, "Read and check all, print each Set that would be sent, and send none.");
-}
-
-void add_general(OptionSet& set, CommonOptions& common) {
-  set.begin_common();
+  if (changes) set.flag("--dry-run --dry_run", common.dry_run, "Read and check all, print each Set that would be sent, and send none.");
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
-            [&common](const std::string& file) { read_config(file, common); });
+            [&common](const std::string& file) {
+              try {
+                apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, ConfReader::ibtool, common);
+              } catch (const SysError& error) {  // it must exist
+                throw OptionError(fmt::format("--config: {}", error.message()));
+              }
+            });
   set.make_early();
   set.flag("-h --help", common.help, "show this help message and exit");
   set.make_early();
@@ -349,7 +311,7 @@ void add_general(OptionSet& set, CommonOptions& common) {
 void add_diags_common(OptionSet& set, CommonOptions& common) {
   set.begin_common();
   set.value("-z --config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
-            [&common](const std::string& file) { apply_diags_config(file, common); });
+            [&common](const std::string& file) { apply_config_if_any(file, ConfReader::diags, common); });
   add_device(set, common);
   add_address(set, common);
   add_timing(set, common);
@@ -376,7 +338,7 @@ CommonOptions diags_defaults() {
 
 void read_diags_line(OptionSet& set, CommonOptions& common, std::span<char* const> words) {
   if (!set.is_script() && !set.is_perl()) add_diags_common(set, common);
-  if (!set.is_script()) apply_diags_config(default_ibdiag_conf, common);
+  if (!set.is_script()) apply_config_if_any(default_ibdiag_conf, ConfReader::diags, common);
   const std::vector<std::string> operands = set.parse_diags(words, common.world->err);
   set.bind_diags(operands, common.combined);
 }

@@ -104,28 +104,22 @@ void add_node_name_map(OptionSet& set, CommonOptions& common);
 /// Only -o: how many SMPs may be outstanding. By a legacy name 0 changes nothing.
 void add_outstanding_smps(OptionSet& set, CommonOptions& common);
 /// Offers the RDMA devices ("mlx5_0"), or their end ports ("mlx5_0/1"), as values of the option or operand that was added last.
-void offer_device(OptionSet& set, const CommonOptions& common);
-void offer_end_port(OptionSet& set, const CommonOptions& common);
+void offer_devices(OptionSet& set, const CommonOptions& common, bool ports);
 /// Only -K, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
 /// Reads a line from the terminal (or standard input) without showing what is typed.
 std::string read_unseen(const World& world, std::string_view prompt);
-/// Requests a number on the terminal (or standard input) without showing what is typed. Nothing if the line is not a number.
-std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
+/// The key in `text`. If that is not a number, requests it on the terminal with `prompt`: it need not be in a process list. `diags`:
+/// numbers end as C reads them. Throws OptionError, or DiagsFailure for `diags`, with `complaint`, which repeats no key.
+std::uint64_t parse_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string complaint,
+                        bool diags = false);
+/// An option of ibtool's dialect with a key, as parse_key() reads it.
+void add_key(OptionSet& set, const CommonOptions& common, std::string_view spelling, std::uint64_t& key, std::string_view metavar,
+             std::string_view help);
 
-/// The M_Key in `text`. If that is not a number, requests it on the terminal: it need not be in a process list. Throws OptionError.
-std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
-
-/// The key in `text` for a program of infiniband-diags. If `text` is not a number, requests the key on the terminal with `prompt`. Throws
-/// DiagsFailure with `complaint` if that is not a number either.
-std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string_view complaint);
-
-/// Adds --dry-run, which every command has that can change something.
-void add_dry_run(OptionSet& set, CommonOptions& common);
-
-/// Adds the options that every command has: -h, -V and -z.
-void add_general(OptionSet& set, CommonOptions& common);
+/// Adds the options that every command has: -h, -V and -z, and --dry-run if it can change something.
+void add_general(OptionSet& set, CommonOptions& common, bool changes = false);
 
 /// Applies the site's configuration file, if there is one. Its mistakes are warnings.
 void apply_default_config(CommonOptions& common);

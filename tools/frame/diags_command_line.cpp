@@ -44,36 +44,25 @@ struct Getopt {
   std::vector<option> longs;
 };
 
-/// The long options that `name`, which may be cut, can mean: only the one of that name, if there is one.
-std::vector<option> meant(const Getopt& getopt, std::string_view name) {
-  std::vector<option> fits;
-  for (const option& one : getopt.longs) {
-    if (one.name == nullptr || !std::string_view(one.name).starts_with(name)) continue;
-    if (one.name == name) return {one};
-    if (fits.empty() || one.val != fits.front().val) fits.push_back(one);  // further names of one option change nothing
-  }
-  return fits;
-}
-
 /// What getopt_long prints of the option `word` that it has just refused. It prints on libc's own stderr only.
-std::string refusal(const Getopt& getopt, std::string_view word) {
+std::string refusal(const OptionSet& set, const Getopt& getopt, std::string_view word) {
   if (optopt != 0 && optopt < Getopt::first_long) {
     const char letter = static_cast<char>(optopt);
     const bool is_known = getopt.letters.find(letter) != std::string::npos;
     return fmt::format("{} -- '{}'", is_known ? "option requires an argument" : "invalid option", letter);
   }
   const std::string_view name = word.substr(2, word.find('=') - 2);
-  const std::vector<option> fits = meant(getopt, name);
+  const auto fits = set.meant(name);
   if (fits.empty()) return fmt::format("unrecognized option '{}'", word);
   if (optopt != 0)
-    return fmt::format("option '--{}' {} an argument", fits.front().name, name.size() + 2 < word.size() ? "doesn't allow" : "requires");
+    return fmt::format("option '--{}' {} an argument", fits.front().second, name.size() + 2 < word.size() ? "doesn't allow" : "requires");
   std::string text = fmt::format("option '{}' is ambiguous; possibilities:", word);
-  for (const option& one : fits) text += fmt::format(" '--{}'", one.name);
+  for (const auto& [option, full] : fits) text += fmt::format(" '--{}'", full);
   return text;
 }
 
 /// The message for the bad option in `argv`. The user's words are made printable first.
-std::string complaint(const Getopt& getopt, const std::vector<char*>& argv) {
+std::string complaint(const OptionSet& set, const Getopt& getopt, const std::vector<char*>& argv) {
   std::vector<std::string> shown;
   for (const char* word : argv) {
     if (word != nullptr) shown.push_back(printable_words(word));
@@ -83,7 +72,7 @@ std::string complaint(const Getopt& getopt, const std::vector<char*>& argv) {
   words.push_back(nullptr);
   Getopt::begin();
   for (int id = 0; id != -1 && id != '?';) id = getopt.next(words);
-  return fmt::format("{}: {}\n", words.front(), refusal(getopt, words[static_cast<std::size_t>(optind) - 1]));
+  return fmt::format("{}: {}\n", words.front(), refusal(set, getopt, words[static_cast<std::size_t>(optind) - 1]));
 }
 
 }  // namespace
@@ -104,7 +93,7 @@ std::vector<std::string> OptionSet::parse_diags(std::span<char* const> words, st
     const bool is_long = id >= Getopt::first_long;
     const auto option = is_long ? options_.begin() + (id - Getopt::first_long) : std::ranges::find(options_, id, &Option::letter);
     if (option == options_.end()) {
-      std::fputs(complaint(getopt, given).c_str(), err);
+      std::fputs(complaint(*this, getopt, given).c_str(), err);
       throw DiagsUsage();
     }
     option->given = true;

@@ -4,6 +4,7 @@
 // recordings have them. Words of the user in such lines are made printable here.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -13,6 +14,12 @@
 namespace ib::tools {
 
 struct World;
+
+/// The dialect of a run: the texts and the command line that it uses.
+enum class Dialect : std::uint8_t {
+  ibtool,  ///< `ibtool NAME`
+  diags,   ///< the program of infiniband-diags whose name it was called by
+};
 
 /// The exit status of a program that failed: C's exit(-1).
 inline constexpr int diags_failed = 255;

@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "report/json.hpp"
 #include "report/table.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/json_words.hpp"
 
 namespace ib::tools {

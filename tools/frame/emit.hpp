@@ -23,6 +23,8 @@ class Log;
 
 namespace ib::tools {
 
+enum class Dialect : std::uint8_t;
+
 /// Buffered text output. Its input must be free of terminal control bytes: text that came from the fabric goes through base/escape.hpp
 /// first. `log`, which may share the terminal, is notified before text is written; it may be null.
 class TextOut {
@@ -92,12 +94,6 @@ std::optional<Format> format_named(std::string_view name);
 /// Whether the output is a document: JSON or JSON lines.
 constexpr bool is_document(Format format) { return format == Format::json || format == Format::lines; }
 constexpr bool is_table(Format format) { return format == Format::csv || format == Format::tsv; }
-
-/// The dialect of a run: the texts and the command line that it uses.
-enum class Dialect : std::uint8_t {
-  ibtool,  ///< `ibtool NAME`
-  diags,   ///< the program of infiniband-diags whose name it was called by
-};
 
 /// The only way to stdout. In JSON a run is one object: the members of the reports, then `error` if the run failed, then `status`. A table
 /// (CSV, TSV) is a part of that object: see report::TableSink.

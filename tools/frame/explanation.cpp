@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
@@ -72,7 +75,11 @@ class Explanation {
     const std::string whom = called(node ? node->description : "", path_);
     const std::string words = mad::plain_text(error_, node && !node->description.empty() ? address_first(node->description) : whom);
     bool is_alive = false;
-    if (node && !is_about_manager()) is_alive = co_await is_manager_alive();
+    if (node && !is_about_manager()) {
+      const path::Path smps = co_await smps_to(path_);
+      const mad::Result<smp::SMInfo> info = co_await stack_.transactor().try_subn_get<smp::SMInfo>(smps);
+      is_alive = static_cast<bool>(info);
+    }
     if (is_alive)
       co_return fmt::format("{} does not answer {}, though its subnet manager answers SMInfo: does its SA serve that?",
                             address_first(node->description), mad::attribute_text(error_.request()));
@@ -81,12 +88,6 @@ class Explanation {
     if (!node) co_return fmt::format("{}: its node does not answer either (ibtool health looks for other managers)", words);
     if (is_ours) co_return fmt::format("{}: if it hangs there, restart it (ibtool health looks for other managers)", words);
     co_return fmt::format("{}: ibtool sminfo --all lists the subnet managers", words);
-  }
-
-  async::Task<bool> is_manager_alive() {
-    const path::Path smps = co_await smps_to(path_);
-    const mad::Result<smp::SMInfo> info = co_await stack_.transactor().try_subn_get<smp::SMInfo>(smps);
-    co_return static_cast<bool>(info);
   }
 
   std::string address_first(std::string_view description) const {
@@ -108,7 +109,7 @@ class Explanation {
   async::Task<std::vector<sa::NodeRecord>> records(const sa::Pattern& pattern) {
     mad::Transactor& transactor = stack_.transactor();
     path::Path sa = transactor.sa_path();
-    if (sa.ib().dlid == Lid{} && !sa.ib().has_grh) throw Error("no SA is known");
+    if (!stack_.knows_sa()) throw Error("no SA is known");
     sa.ib().retries = 1;
     mad::Result<sa::Records> answer = co_await sa::try_records(transactor, sa, pattern, mad::method::get_table);
     if (!answer && !sa::is_no_records(answer.error())) answer.error().raise();
@@ -204,37 +205,46 @@ class Explanation {
   path::Path path_;
 };
 
-/// `error` explained; empty if a request for that failed, too.
-async::Task<std::string> explain(Stack& stack, const mad::MadError& error) {
-  std::string words;
-  try {
-    Explanation explanation(stack, error);
-    words = co_await explanation.text();
-  } catch (const Error&) {
-    words.clear();
+/// An error under a first line that explains it.
+class Explained final : public Error {
+ public:
+  /// `cause` holds `error`.
+  Explained(std::string words, std::exception_ptr cause, const mad::MadError& error)
+      : Error(std::move(words), error.exit_status()), cause_(std::move(cause)), error_(&error) {}
+  using Error::lines;
+  std::vector<std::string> lines(int verbosity, Keys keys) const override {
+    std::vector<std::string> lines{message()};
+    if (verbosity < 1) return lines;
+    for (std::string& line : error_->lines(verbosity, keys)) lines.push_back(std::move(line));
+    return lines;
   }
-  co_return words;
-}
+
+ private:
+  std::exception_ptr cause_;  ///< keeps *error_
+  const mad::MadError* error_;
+};
 
 }  // namespace
 
-std::vector<std::string> Explained::lines(int verbosity, Keys keys) const {
-  std::vector<std::string> lines{message()};
-  if (verbosity < 1) return lines;
-  for (std::string& line : error_->lines(verbosity, keys)) lines.push_back(std::move(line));
-  return lines;
-}
-
-async::Task<> rethrow_explained(Stack& stack, std::exception_ptr error) {
-  const mad::MadError* failed = nullptr;
+async::Task<> explained(Stack& stack, async::Task<> work) {
+  std::exception_ptr cause;
+  const mad::MadError* error = nullptr;
   try {
-    std::rethrow_exception(error);
+    co_await std::move(work);
+    co_return;
   } catch (const mad::MadError& caught) {
-    failed = &caught;
+    cause = std::current_exception();
+    error = &caught;
   }
-  std::string words = co_await explain(stack, *failed);
-  if (words.empty()) std::rethrow_exception(error);
-  throw Explained(std::move(words), error, *failed);
+  std::string words;
+  try {
+    Explanation explanation(stack, *error);
+    words = co_await explanation.text();
+  } catch (const Error&) {  // a request for the explanation failed, too
+    words.clear();
+  }
+  if (words.empty()) std::rethrow_exception(cause);
+  throw Explained(std::move(words), cause, *error);
 }
 
 async::Task<std::string> named_node(Stack& stack, path::Path path) {

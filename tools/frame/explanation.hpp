@@ -4,36 +4,20 @@
 // each of which may fail. All words of the error itself follow with -v.
 #pragma once
 
-#include <exception>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "async/task.hpp"
 #include "iba-gen/smp.hpp"
-#include "mad/error.hpp"
 #include "path/path.hpp"
 
 namespace ib::tools {
 
 class Stack;
 
-/// An error under a first line that explains it. With -v, the lines of the error follow.
-class Explained final : public Error {
- public:
-  /// `cause` holds `error`.
-  Explained(std::string words, std::exception_ptr cause, const mad::MadError& error)
-      : Error(std::move(words), error.exit_status()), cause_(std::move(cause)), error_(&error) {}
-  using Error::lines;
-  std::vector<std::string> lines(int verbosity, Keys keys) const override;
-
- private:
-  std::exception_ptr cause_;  ///< keeps *error_
-  const mad::MadError* error_;
-};
-
-/// Throws Explained for an error that can be explained, else `error` itself, which is a mad::MadError.
-async::Task<> rethrow_explained(Stack& stack, std::exception_ptr error);
+/// Does `work`. If a request ends it that can be explained, throws an error with the explanation in its first line, and the lines of the
+/// request's own error with -v.
+async::Task<> explained(Stack& stack, async::Task<> work);
 
 /// "a switch", "a channel adapter", "a router", "a node of unknown type 7".
 std::string kind_text(smp::NodeType type);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"
 
@@ -20,11 +21,9 @@ namespace {
 
 constexpr std::size_t indent = 2, widest_column = 24;
 
-constexpr std::pair<HelpGroup, std::string_view> headings[]{
-    {HelpGroup::local, "This host"},   {HelpGroup::topology, "The fabric"}, {HelpGroup::query, "One node or port"},
-    {HelpGroup::counters, "Counters"}, {HelpGroup::forwarding, "Routes"},   {HelpGroup::sa, "The subnet administrator"},
-    {HelpGroup::config, "Changes"},    {HelpGroup::other, "Others"},
-};
+constexpr std::string_view headings[]{
+    "This host", "The fabric", "One node or port", "Counters", "Routes", "The subnet administrator", "Changes", "Others",
+};  // by HelpGroup
 
 std::string option_names(const Option& option) {
   std::string value = option.value_optional ? fmt::format("[={}]", option.metavar) : option.has_value ? "=" + option.metavar : "";
@@ -37,13 +36,6 @@ std::string option_names(const Option& option) {
 
 /// The name, with a mark if the command can change something.
 std::string listed_name(const CommandInfo& command) { return fmt::format("{}{}", command.name, command.changes ? " *" : ""); }
-
-/// "a b" as "a, b".
-std::string comma_list(std::string_view words) {
-  std::string text;
-  for (const char c : words) text += c == ' ' ? ", " : std::string(1, c);
-  return text;
-}
 
 /// Rows of a help table: a name and its meaning.
 using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
@@ -67,13 +59,6 @@ std::string help_table(const HelpRows& rows, std::size_t width) {
     result += line + "\n";
   }
   return result;
-}
-
-/// The examples, each with its meaning.
-std::string examples_text(const CommandInfo& command, std::size_t width) {
-  HelpRows rows;
-  for (const HelpExample& example : help_page(command.name).examples) rows.emplace_back(example.line, example.meaning);
-  return help_table(rows, width);
 }
 
 /// The notes and the options.
@@ -122,43 +107,30 @@ bool has_word(std::string_view text, std::string_view word) {
 }
 
 /// Words that are searched for, as lower-case stems.
-class SearchWords {
- public:
-  explicit SearchWords(std::span<const std::string> words) {
-    for (const std::string& word : words) stems_.emplace_back(stem(to_lower(word)));
-    std::erase(stems_, "");
-  }
+using Stems = std::vector<std::string>;
 
-  bool is_empty() const { return stems_.empty(); }
-  bool are_in(std::string_view text) const {
-    const std::string lower = to_lower(text);
-    return std::ranges::all_of(stems_, [&lower](const std::string& word) { return has_word(lower, word); });
-  }
-  bool are_in_name(std::string_view name) const {
-    return std::ranges::all_of(stems_, [name](const std::string& word) { return name.find(word) != std::string_view::npos; });
-  }
-
- private:
-  std::vector<std::string> stems_;
-};
+bool are_in(const Stems& stems, std::string_view text) {
+  const std::string lower = to_lower(text);
+  return std::ranges::all_of(stems, [&lower](const std::string& word) { return has_word(lower, word); });
+}
 
 enum SearchRank : unsigned { fits_nothing, fits_example, fits_summary, fits_name, fits_task };
 
 /// How well a command fits. The commands of a task rank by their place in it, the first one before commands that fit only by name.
-std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const SearchWords& wanted) {
+std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const Stems& wanted) {
   constexpr std::size_t last = 100;
   std::size_t place = last;
   for (const HelpTask& task : tasks) {
-    if (!has_word(task.commands, command.name) || !wanted.are_in(std::string(task.question) + " " + std::string(task.words))) continue;
+    if (!has_word(task.commands, command.name) || !are_in(wanted, std::string(task.question) + " " + std::string(task.words))) continue;
     place = std::min(place, task.commands.find(command.name));
   }
-  const bool is_named = wanted.are_in_name(command.name);
+  const bool is_named = std::ranges::all_of(wanted, [&command](const std::string& word) { return command.name.find(word) != word.npos; });
   if (place == 0 || (is_named && place < last)) return {fits_task, last - place};
   if (is_named) return {fits_name, 0};
   if (place < last) return {fits_name, last - place};
-  if (wanted.are_in(command.summary)) return {fits_summary, 0};
+  if (are_in(wanted, command.summary)) return {fits_summary, 0};
   for (const HelpExample& example : help_page(command.name).examples) {
-    if (wanted.are_in(example.meaning)) return {fits_example, 0};
+    if (are_in(wanted, example.meaning)) return {fits_example, 0};
   }
   return {fits_nothing, 0};
 }
@@ -168,12 +140,12 @@ std::string spelling_of(const Option& option) {
 }
 
 /// Adds the options that fit: the options of the command itself, and each common one once.
-void add_options_of(const CommandInfo& info, const SearchWords& wanted, std::set<std::string>& common_seen, HelpHits& hits) {
+void add_options_of(const CommandInfo& info, const Stems& wanted, std::set<std::string>& common_seen, HelpHits& hits) {
   const CommandLine line(info);
   const bool is_listed = std::ranges::find(hits.commands, &info) != hits.commands.end();
   for (const Option& option : line.set.options()) {
     const std::string name = spelling_of(option);
-    if (!option.is_reachable() || !(wanted.are_in(name) || wanted.are_in(option.help))) continue;
+    if (!option.is_reachable() || !(are_in(wanted, name) || are_in(wanted, option.help))) continue;
     if (option.common ? common_seen.insert(name).second : !is_listed)
       hits.options.push_back({option.common ? nullptr : &info, name, option.help});
   }
@@ -183,30 +155,20 @@ void add_options_of(const CommandInfo& info, const SearchWords& wanted, std::set
 
 std::string paragraphs(std::string_view text, std::size_t width) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += fmt::format("{}\n", fmt::join(wrap(text.substr(0, end), width), "\n"));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split_list(text, "\n")) result += fmt::format("{}\n", fmt::join(wrap(line, width), "\n"));
   return result;
 }
 
-std::string_view group_heading(HelpGroup group) {
-  return std::find_if(std::begin(headings), std::end(headings), [&](const auto& heading) { return heading.first == group; })->second;
-}
+std::span<const std::string_view> group_headings() { return headings; }
 
-std::vector<std::string_view> group_headings() {
-  std::vector<std::string_view> all;
-  for (const auto& [group, heading] : headings) all.push_back(heading);
-  return all;
-}
+std::string_view group_heading(HelpGroup group) { return headings[static_cast<std::size_t>(group)]; }
 
 std::string command_list(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n";
-  for (const auto& [group, heading] : headings) {
+  for (const std::string_view heading : headings) {
     HelpRows rows;
     for (const CommandInfo* command : commands()) {
-      if (command->group == group) rows.emplace_back(listed_name(*command), command->summary);
+      if (group_heading(command->group) == heading) rows.emplace_back(listed_name(*command), command->summary);
     }
     if (!rows.empty()) text += fmt::format("\n{}:\n{}", heading, help_table(rows, width));
   }
@@ -215,12 +177,12 @@ std::string command_list(std::size_t width) {
 
 std::string overview(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics. Usage: ibtool COMMAND [options] [operands]\n\n";
-  for (const HelpTask& task : help_tasks()) text += fmt::format("  {:<45}{}\n", task.question, comma_list(task.commands));
+  for (const HelpTask& task : tasks) text += fmt::format("  {:<45}{}\n", task.question, fmt::join(split(task.commands, " "), ", "));
   text += '\n';
-  for (const auto& [group, heading] : headings) {
+  for (const std::string_view heading : headings) {
     std::vector<std::string> names;
     for (const CommandInfo* command : commands()) {
-      if (command->group == group) names.push_back(listed_name(*command));
+      if (group_heading(command->group) == heading) names.push_back(listed_name(*command));
     }
     const std::string all = fmt::format("{}: {}", heading, fmt::join(names, ", "));
     std::string_view begin;
@@ -259,8 +221,10 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 }
 
 std::string command_help(const CommandInfo& command, const OptionSet& set, std::size_t width) {
+  HelpRows examples;
+  for (const HelpExample& example : help_page(command.name).examples) examples.emplace_back(example.line, example.meaning);
   return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n", fmt::join(wrap(command.summary, width), "\n"),
-                     usage_line(command, set), rest_of_help(set, width), examples_text(command, width), command.name);
+                     usage_line(command, set), rest_of_help(set, width), help_table(examples, width), command.name);
 }
 
 std::string diags_usage(const OptionSet& set, std::size_t width) {
@@ -271,17 +235,18 @@ std::string diags_usage(const OptionSet& set, std::size_t width) {
 CommandLine::CommandLine(const CommandInfo& info, const World* world) : command(info.make()) {
   common.world = world;
   command->options(set, common);
-  if (info.changes) add_dry_run(set, common);
-  add_general(set, common);
+  add_general(set, common, info.changes);
 }
 
 std::span<const HelpTask> help_tasks() { return tasks; }
 
 HelpHits search_help(std::span<const std::string> words) {
   using Ranked = std::pair<std::pair<unsigned, std::size_t>, const CommandInfo*>;
-  const SearchWords wanted(words);
+  Stems wanted;
+  for (const std::string& word : words) wanted.emplace_back(stem(to_lower(word)));
+  std::erase(wanted, "");
   HelpHits hits;
-  if (wanted.is_empty()) return hits;
+  if (wanted.empty()) return hits;
   std::vector<Ranked> ranked;
   for (const CommandInfo* command : commands()) {
     if (const auto rank = rank_of(*command, wanted); rank.first != fits_nothing) ranked.emplace_back(rank, command);
@@ -302,7 +267,7 @@ HelpHits search_help(std::span<const std::string> words) {
   };
   for (const CommandInfo* command : commands()) {
     const bool is_listed = std::ranges::find(hits.commands, command) != hits.commands.end() || is_of_option(command);
-    if (!is_listed && wanted.are_in(help_page(command->name).words)) hits.pages.push_back(command);
+    if (!is_listed && are_in(wanted, help_page(command->name).words)) hits.pages.push_back(command);
   }
   return hits;
 }

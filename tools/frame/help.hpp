@@ -81,7 +81,7 @@ std::string command_list(std::size_t width = usual_width);
 /// `ibtool help WORD`: the commands and options that fit, with their summaries, and the pages that have the word.
 std::string hits_text(const HelpHits& hits, std::size_t width = usual_width);
 /// The headings of all groups of commands, in the order of the help.
-std::vector<std::string_view> group_headings();
+std::span<const std::string_view> group_headings();
 /// The heading above the commands of a group.
 std::string_view group_heading(HelpGroup group);
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -23,55 +24,33 @@ struct BadLine {
   std::string why;
 };
 
-/// The value of one line.
-class Value {
- public:
-  Value(std::string_view name, std::string_view text, ConfReader reader)
-      : name_(name), text_(reader == ConfReader::ibtool ? trim(text) : text), reader_(reader) {}
-
-  const std::string& text() const { return text_; }
-
-  std::uint64_t number(std::uint64_t low, std::uint64_t high) const {
-    if (reader_ == ConfReader::diags) return std::strtoull(text_.c_str(), nullptr, 0);
-    const std::optional<std::uint64_t> value = parse_number(text_);
-    if (!value || *value < low || *value > high)
-      throw BadLine{fmt::format("{}: {} is not within {}…{}", name_, in_quotes(text_), low, high)};
-    return *value;
-  }
-  std::uint64_t key() const {
-    if (reader_ == ConfReader::ibtool && !parse_number(text_)) throw BadLine{fmt::format("{}: not an unsigned integer of 64 bits", name_)};
-    return std::strtoull(text_.c_str(), nullptr, 0);
-  }
-  bool truth() const {
-    const bool yes = text_.starts_with("TRUE") || text_.starts_with("true");
-    if (reader_ == ConfReader::ibtool && !yes && text_ != "FALSE" && text_ != "false")
-      throw BadLine{fmt::format("{}: {} is not TRUE or FALSE", name_, in_quotes(text_))};
-    return yes;
-  }
-
- private:
-  std::string_view name_;
-  std::string text_;
-  ConfReader reader_;
-};
-
-/// Takes over NAME=VALUE. Throws BadLine.
-void apply(IbdiagConf& conf, std::string_view name, const Value& value) {
-  constexpr int longest_ms = std::numeric_limits<int>::max();
+/// Takes over NAME=VALUE. What `text` holds is checked for ibtool, and read as C reads it. Throws BadLine.
+void apply(IbdiagConf& conf, std::string_view name, const std::string& text, ConfReader reader) {
+  const std::uint64_t number = std::strtoull(text.c_str(), nullptr, 0);
+  const bool is_number = parse_number(text).has_value(), is_true = text.starts_with("TRUE") || text.starts_with("true");
+  const auto require = [reader](bool is_right, std::string why) {
+    if (reader == ConfReader::ibtool && !is_right) throw BadLine{std::move(why)};
+  };
+  const auto require_within = [&](std::uint64_t low, std::uint64_t high) {
+    require(is_number && number >= low && number <= high, fmt::format("{}: {} is not within {}…{}", name, in_quotes(text), low, high));
+  };
+  const bool is_key = name.starts_with("m_key") || name.starts_with("sa_key");
+  if (is_key) require(is_number, fmt::format("{}: not an unsigned integer of 64 bits", name));
   if (name.starts_with("CA")) {
-    conf.device = value.text();
+    conf.device = text;
   } else if (name.starts_with("Port")) {
-    conf.port = static_cast<unsigned>(value.number(0, path::last_port));
+    require_within(0, path::last_port);
+    conf.port = static_cast<unsigned>(number);
   } else if (name.starts_with("timeout")) {
-    conf.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(value.number(1, longest_ms)));
+    require_within(1, std::numeric_limits<int>::max());
+    conf.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(number));
   } else if (name.starts_with("MLX_EPI")) {
-    conf.mlnx_extended_port_info = value.truth();
-  } else if (name.starts_with("m_key")) {
-    conf.m_key = value.key();
-  } else if (name.starts_with("sa_key")) {
-    conf.sa_key = value.key();
+    require(is_true || text == "FALSE" || text == "false", fmt::format("{}: {} is not TRUE or FALSE", name, in_quotes(text)));
+    conf.mlnx_extended_port_info = is_true;
+  } else if (is_key) {
+    (name.starts_with("m_key") ? conf.m_key : conf.sa_key) = number;
   } else if (name.starts_with("nd_format")) {
-    conf.node_description_format = value.text();
+    conf.node_description_format = text;
   } else {
     throw BadLine{fmt::format("no option is called {}", in_quotes(name))};
   }
@@ -82,9 +61,10 @@ void read_line(IbdiagConf& conf, std::string_view line, ConfReader reader) {
   const auto equals = line.find('=');
   if (equals == std::string_view::npos) throw BadLine{"not a line NAME=VALUE"};
   const std::string_view name = line.substr(0, equals);
-  const Value value(name, line.substr(equals + 1), reader);
-  if (value.text().empty()) throw BadLine{fmt::format("{} has no value", in_quotes(name))};
-  apply(conf, name, value);
+  const std::string_view value = line.substr(equals + 1);
+  const std::string text(reader == ConfReader::ibtool ? trim(value) : value);
+  if (text.empty()) throw BadLine{fmt::format("{} has no value", in_quotes(name))};
+  apply(conf, name, text, reader);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "formats/node_name_map.hpp"
@@ -36,11 +38,28 @@
 
 namespace ib::tools {
 
-std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text) {
-  std::vector<std::uint8_t> route;
-  for (const std::string_view number : split_list(text)) route.push_back(static_cast<std::uint8_t>(std::atoi(std::string(number).c_str())));
-  if (route.empty() || route.size() > path::max_hops + 1U) return std::nullopt;
-  return route;
+bool print_on_stderr(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
+
+std::string verbose_line(std::string_view function, std::string_view text) {
+  return fmt::format("[{}] {}: {}\n", getpid(), function, text);
+}
+
+void warn(const World& world, std::string_view function, std::string_view text) {
+  print_on_stderr(world, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
+}
+
+std::string failure_line(std::string_view program, std::string_view what) {
+  return fmt::format("{}: iberror: failed: {}\n", program, printable_words(what));
+}
+
+std::optional<path::IbDrPath> read_diags_route(std::string_view text) {
+  const std::vector<std::string_view> numbers = split_list(text);
+  if (numbers.empty() || numbers.size() > path::max_hops + 1U) return std::nullopt;
+  path::IbDrPath path;
+  path.hops = static_cast<std::uint8_t>(numbers.size() - 1);
+  std::ranges::transform(numbers, path.route.begin(),
+                         [](std::string_view number) { return static_cast<std::uint8_t>(std::atoi(std::string(number).c_str())); });
+  return path;
 }
 
 std::string diags_name(const path::Path& path) {
@@ -73,176 +92,6 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
   return {};
 }
 
-class DiagsManners final : public Manners {
- public:
-  using Manners::Manners;
-
-  const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const override;
-  std::unique_ptr<mad::Channel> open_channel() override;
-  std::unique_ptr<mad::Tracer> tracer() const override;
-  bool as_libibmad() const override { return true; }
-  async::Task<Destination> smp_node(const Target& target) override;
-  async::Task<Destination> gmp_node(const Target& target) override;
-  async::Task<Destination> identified(Destination node) override;
-  std::string name_of(const path::Path& path) const override { return diags_name(path); }
-  void report_failure(const mad::MadError& error) const override;
-  void remark(std::string_view function, std::string_view text) const override { warn(host().world(), function, text); }
-
- private:
-  subnet::NodeNameMap read_node_names() const override { return read_diags_node_names(host().world(), host().options().node_name_map); }
-  void before_failure(const mad::MadError& error, std::string_view words) const override {
-    report_failure(error);
-    throw DiagsFailure(std::string(words));
-  }
-  void before_refusal(std::string words) const override { throw DiagsFailure(std::move(words)); }
-  Host& host() const { return stack_.host(); }
-  std::optional<path::Path> path_of_lid(long lid);
-  std::optional<path::Path> path_of_route(const std::string& text);
-  std::optional<path::Path> path_of_combined(const std::string& text);
-  async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
-};
-
-const sys::EndPort& DiagsManners::choose_port(const sys::DeviceList& list, const CommonOptions& options) const {
-  if (options.device && options.port) return list.select(options.device, options.port);
-  const sys::Device* device = options.device ? &list.find_device(*options.device) : nullptr;
-  return list.libibumad_port(device, static_cast<unsigned>(diags_port_number(options)));
-}
-
-// What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
-std::unique_ptr<mad::Tracer> DiagsManners::tracer() const {
-  const CommonOptions& options = host().options();
-  if (options.debug <= 0) return nullptr;
-  const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
-  return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
-}
-
-std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
-  const DiagsRelease& release = *host().world().diags_release;
-  const std::optional<int> failure = open_failure(stack_);
-  const auto is_down = [this] { return host().end_port().state == static_cast<unsigned>(smp::PortState::down); };
-  if (!failure && (release.opens_down_ports || !is_down())) return stack_.take_channel();
-  warn(host().world(), release.open_function, fmt::format("can't open UMAD port ({})", diags_port(host().options())));
-  throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(host().options()), diags_port_number(host().options())));
-}
-
-async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::string& text) {
-  const Guid guid{c_number(text)};
-  if (guid.value == 0) co_return std::nullopt;
-  const Gid self = host().end_port().default_gid();
-  const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
-  path::IbPath to;
-  to.end_port = &host().end_port();
-  to.dgid = Gid::from(prefix, guid);
-  to.sgid = self;
-  if (stack_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
-    remark("ib_path_query_via", "sa call path_query failed");
-    co_return std::nullopt;
-  }
-  try {  // what it learns serves GMPs to the same port too
-    const path::Path path = co_await stack_.resolver().resolve(to);
-    std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
-    if (by_lid) by_lid->ib().expected_node_guid = guid;
-    co_return by_lid;
-  } catch (const mad::MadError&) {
-    remark("ib_path_query_via", "sa call path_query failed");
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error&) {  // a path to no LID
-  }
-  co_return std::nullopt;
-}
-
-std::optional<path::Path> DiagsManners::path_of_lid(long lid) {
-  if (lid < 1 || lid > last_unicast_lid) return std::nullopt;
-  path::IbPath path;
-  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-  path.slid = host().end_port().lid;
-  path.dqpn = path.sqpn = Qpn{0};
-  return path;
-}
-
-std::optional<path::Path> DiagsManners::path_of_route(const std::string& text) {
-  const auto route = read_diags_route(text);
-  if (!route) return std::nullopt;
-  path::IbDrPath path;
-  std::copy(route->begin(), route->end(), path.route.begin());
-  path.hops = static_cast<std::uint8_t>(route->size() - 1);
-  return path;
-}
-
-/// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
-std::optional<path::Path> DiagsManners::path_of_combined(const std::string& text) {
-  char* end = nullptr;
-  const auto lid = static_cast<int>(std::strtol(text.c_str(), &end, 0));
-  const std::optional<path::Path> rest = path_of_route(*end == '\0' ? "" : end + 1);
-  if (!rest || lid < 1 || lid > last_unicast_lid) return std::nullopt;
-  path::IbDrPath path = *rest->directed();
-  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-  path.slid = path.dr_slid = host().end_port().lid;
-  return path;
-}
-
-async::Task<Destination> DiagsManners::smp_node(const Target& target) {
-  std::ignore = stack_.transactor();  // a failure to open the transactor is reported first
-  std::optional<path::Path> path;
-  if (!target.given()) {
-    path = path_of_lid(host().end_port().lid.value);
-    if (!path) path = path::IbDrPath();
-  } else if (host().options().combined) {
-    path = path_of_combined(target.text());
-  } else if (host().options().address == path::Form::direct) {
-    path = path_of_route(target.text());
-  } else if (host().options().address == path::Form::guid) {
-    path = co_await path_of_guid(target.text());
-  } else {
-    path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
-  }
-  if (!path) throw DiagsFailure(fmt::format("can't resolve destination port {}", target.text()));
-  path->ib().end_port = &host().end_port();
-  stack_.apply_options(*path);
-  co_return Destination{*path, diags_name(*path)};
-}
-
-async::Task<Destination> DiagsManners::gmp_node(const Target& target) {
-  Destination node = co_await smp_node(target);
-  const path::IbDrPath* own = node.path.directed();
-  if (own != nullptr && !target.given()) {
-    // libibmad takes this port's LID for its address, even where no subnet manager gave it one. Nothing answers there.
-    path::IbDrPath nobody = *own;
-    nobody.dlid = nobody.dr_slid = nobody.dr_dlid = Lid{};
-    node = {nobody, diags_name(nobody)};
-  }
-  path::IbPath& path = node.path.ib();
-  path.dqpn = path.sqpn = Qpn{1};
-  path.qkey = path::qp1_qkey;
-  stack_.set_pkey(path);
-  co_return node;
-}
-
-/// infiniband-diags sends no such request: nothing is printed of it, and if it fails, `node` is returned as it is. What the command
-/// requests next fails, too, or the agent of SMPs is silent for the lack of its M_Key. SetGuard refuses a wrong node.
-async::Task<Destination> DiagsManners::identified(Destination node) {
-  if (!subnet::takes_smps(node.path)) co_return node;
-  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack_.lowest_transactor(), node.path);
-  if (found) subnet::mean_node(node.path, *found);
-  co_return node;
-}
-
-void DiagsManners::report_failure(const mad::MadError& error) const {
-  const mad::HeaderView request(error.request());
-  const std::uint8_t mgmt_class = request.mgmt_class();
-  const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;
-  const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
-  const std::string port = diags_name(error.path());
-  if (error.status() != 0) {
-    if (host().options().show_errors)
-      remark(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
-    return;
-  }
-  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return remark(function, error.message());
-  remark(function, fmt::format("_do_madrpc failed; dport ({})", port));
-}
-
 /// Reads a map and warns of wrong lines. A file that is not a map has many of them.
 subnet::NodeNameMap read_file(Log& log, const std::string& file) {
   constexpr std::size_t most_warnings = 10;
@@ -270,52 +119,177 @@ class ErrorTracer final : public mad::Tracer {
   Log& log_;
 };
 
-class IbtoolManners final : public Manners {
- public:
-  using Manners::Manners;
+}  // namespace
 
-  const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const override {
-    return list.select(options.device, options.port);
-  }
-  std::unique_ptr<mad::Channel> open_channel() override {
+Manners::Manners(Stack& stack, Dialect dialect) : stack_(stack), diags_(dialect == Dialect::diags) {}
+
+Host& Manners::host() const { return stack_.host(); }
+
+void Manners::fail(std::string words) { throw DiagsFailure(std::move(words)); }
+
+const sys::EndPort& Manners::choose_port(const sys::DeviceList& list, const CommonOptions& options) const {
+  if (!diags_ || (options.device && options.port)) return list.select(options.device, options.port);
+  const sys::Device* device = options.device ? &list.find_device(*options.device) : nullptr;
+  return list.libibumad_port(device, static_cast<unsigned>(diags_port_number(options)));
+}
+
+// What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
+std::unique_ptr<mad::Tracer> Manners::tracer() const {
+  const CommonOptions& options = host().options();
+  const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
+  if (options.debug > 0) return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+  if (options.show_errors && !diags_) return std::make_unique<ErrorTracer>(host().log());
+  return nullptr;
+}
+
+std::unique_ptr<mad::Channel> Manners::open_channel() {
+  if (!diags_) {
     const sys::EndPort& port = host().end_port();
     host().debug(1, fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
     return host().world().open_channel(port, host().options().gmp);
   }
-  std::unique_ptr<mad::Tracer> tracer() const override {
-    const CommonOptions& options = host().options();
-    const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
-    if (options.debug > 0) return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
-    if (options.show_errors) return std::make_unique<ErrorTracer>(host().log());
-    return nullptr;
+  const DiagsRelease& release = *host().world().diags_release;
+  const std::optional<int> failure = open_failure(stack_);
+  const auto is_down = [this] { return host().end_port().state == static_cast<unsigned>(smp::PortState::down); };
+  if (!failure && (release.opens_down_ports || !is_down())) return std::move(stack_.ready_channel());
+  warn(host().world(), release.open_function, fmt::format("can't open UMAD port ({})", diags_port(host().options())));
+  throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(host().options()), diags_port_number(host().options())));
+}
+
+async::Task<std::optional<path::Path>> Manners::path_of_guid(const std::string& text) {
+  const Guid guid{c_number(text)};
+  if (guid.value == 0) co_return std::nullopt;
+  const Gid self = host().end_port().default_gid();
+  const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
+  path::IbPath to;
+  to.end_port = &host().end_port();
+  to.dgid = Gid::from(prefix, guid);
+  to.sgid = self;
+  if (stack_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
+    remark("ib_path_query_via", "sa call path_query failed");
+    co_return std::nullopt;
   }
-  bool as_libibmad() const override { return false; }
-  async::Task<Destination> smp_node(const Target& target) override { return named(stack_.smp_path(target.path ? &*target.path : nullptr)); }
-  async::Task<Destination> gmp_node(const Target& target) override { return named(stack_.gmp_path(target.path ? &*target.path : nullptr)); }
-  async::Task<Destination> identified(Destination node) override {
-    if (!subnet::takes_smps(node.path)) co_return node;
-    mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack_.smp_transactor(), node.path);
-    subnet::mean_node(node.path, std::move(found).take());
-    co_return node;
+  try {  // what it learns serves GMPs to the same port too
+    const path::Path path = co_await stack_.resolver().resolve(to);
+    std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
+    if (by_lid) by_lid->ib().expected_node_guid = guid;
+    co_return by_lid;
+  } catch (const mad::MadError&) {
+    remark("ib_path_query_via", "sa call path_query failed");
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error&) {  // a path to no LID
   }
-  std::string name_of(const path::Path& path) const override { return to_text(path); }
-  void report_failure(const mad::MadError& error) const override {
+  co_return std::nullopt;
+}
+
+std::optional<path::Path> Manners::path_of_lid(long lid) const {
+  if (lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path::IbPath path;
+  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path.slid = host().end_port().lid;
+  path.dqpn = path.sqpn = Qpn{0};
+  return path;
+}
+
+/// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
+std::optional<path::Path> Manners::path_of_combined(const std::string& text) const {
+  char* end = nullptr;
+  const auto lid = static_cast<int>(std::strtol(text.c_str(), &end, 0));
+  std::optional<path::IbDrPath> path = read_diags_route(*end == '\0' ? "" : end + 1);
+  if (!path || lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path->dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path->slid = path->dr_slid = host().end_port().lid;
+  return *path;
+}
+
+async::Task<std::optional<path::Path>> Manners::diags_path(const Target& target) {
+  const CommonOptions& options = host().options();
+  if (!target.given()) {
+    const std::optional<path::Path> own = path_of_lid(host().end_port().lid.value);
+    co_return own ? *own : path::Path(path::IbDrPath());
+  }
+  if (options.combined) co_return path_of_combined(target.text());
+  if (options.address == path::Form::direct) co_return read_diags_route(target.text());
+  if (options.address == path::Form::guid) co_return co_await path_of_guid(target.text());
+  co_return path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
+}
+
+async::Task<Destination> Manners::smp_node(const Target& target) {
+  std::optional<path::Path> path;
+  if (diags_) {
+    std::ignore = stack_.transactor();  // a failure to open the transactor is reported first
+    path = co_await diags_path(target);
+    if (!path) throw DiagsFailure(fmt::format("can't resolve destination port {}", target.text()));
+    path->ib().end_port = &host().end_port();
+    stack_.apply_options(*path);
+  } else {
+    path = co_await stack_.smp_path(target.path ? &*target.path : nullptr);
+  }
+  co_return Destination{*path, name_of(*path)};
+}
+
+async::Task<Destination> Manners::gmp_node(const Target& target) {
+  if (!diags_) {
+    const path::Path to = co_await stack_.gmp_path(target.path ? &*target.path : nullptr);
+    co_return Destination{to, name_of(to)};
+  }
+  Destination node = co_await smp_node(target);
+  const path::IbDrPath* own = node.path.directed();
+  if (own != nullptr && !target.given()) {
+    // libibmad takes this port's LID for its address, even where no subnet manager gave it one. Nothing answers there.
+    path::IbDrPath nobody = *own;
+    nobody.dlid = nobody.dr_slid = nobody.dr_dlid = Lid{};
+    node = {nobody, name_of(nobody)};
+  }
+  path::IbPath& path = node.path.ib();
+  path.dqpn = path.sqpn = Qpn{1};
+  path.qkey = path::qp1_qkey;
+  stack_.set_pkey(path);
+  co_return node;
+}
+
+/// infiniband-diags sends no such request: nothing is printed of it, and if it fails, `node` is returned as it is. What the command
+/// requests next fails, too, or the agent of SMPs is silent for the lack of its M_Key. SetGuard refuses a wrong node.
+async::Task<Destination> Manners::identified(Destination node) {
+  if (!subnet::takes_smps(node.path)) co_return node;
+  mad::Transactor& transactor = diags_ ? stack_.lowest_transactor() : stack_.smp_transactor();
+  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(transactor, node.path);
+  if (!found && !diags_) found.error().raise();
+  if (found) subnet::mean_node(node.path, *found);
+  co_return node;
+}
+
+std::string Manners::name_of(const path::Path& path) const { return diags_ ? diags_name(path) : to_text(path); }
+
+void Manners::remark(std::string_view function, std::string_view text) const {
+  if (diags_) warn(host().world(), function, text);
+}
+
+void Manners::give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const {
+  if (!diags_) error->raise();
+  report_failure(*error);
+  throw DiagsFailure(std::string(words));
+}
+
+void Manners::report_failure(const mad::MadError& error) const {
+  if (!diags_) {
     if (host().options().error_level() > 0) host().report(error);
+    return;
   }
-  void remark(std::string_view, std::string_view) const override {}
-
- private:
-  subnet::NodeNameMap read_node_names() const override { return tools::read_node_names(host().world(), host().options()); }
-  void before_failure(const mad::MadError&, std::string_view) const override {}
-  void before_refusal(std::string) const override {}
-  Host& host() const { return stack_.host(); }
-  static async::Task<Destination> named(async::Task<path::Path> found) {
-    const path::Path path = co_await std::move(found);
-    co_return Destination{path, to_text(path)};
+  const mad::HeaderView request(error.request());
+  const std::uint8_t mgmt_class = request.mgmt_class();
+  const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;
+  const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
+  const std::string port = diags_name(error.path());
+  if (error.status() != 0) {
+    if (host().options().show_errors)
+      remark(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
+    return;
   }
-};
-
-}  // namespace
+  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return remark(function, error.message());
+  remark(function, fmt::format("_do_madrpc failed; dport ({})", port));
+}
 
 long diags_port_number(const CommonOptions& options) { return std::strtol(options.port.value_or("").c_str(), nullptr, 0); }
 
@@ -326,10 +300,10 @@ std::string diags_port(const CommonOptions& options) { return fmt::format("{}:{}
 /// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
 std::optional<int> open_failure(Stack& stack) {
   Host& host = stack.host();
-  if (stack.is_open() || host.options().from || stack.has_channel()) return std::nullopt;
+  if (stack.is_open() || host.options().from || stack.ready_channel() != nullptr) return std::nullopt;
   int code = ENODEV;
   try {
-    stack.use_channel(host.world().open_channel(host.end_port(), host.options().gmp));
+    stack.ready_channel() = host.world().open_channel(host.end_port(), host.options().gmp);
     return std::nullopt;
   } catch (const SysError& error) {
     code = error.code();
@@ -344,8 +318,6 @@ std::optional<int> open_failure(Stack& stack) {
   return missing;
 }
 
-std::unique_ptr<Manners> diags_manners(Stack& stack) { return std::make_unique<DiagsManners>(stack); }
-
 subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options) {
   if (options.node_name_map) return read_file(*world.log, *options.node_name_map);
   for (const std::string& file : world.node_name_maps) {
@@ -359,10 +331,10 @@ subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& opt
 }
 
 const subnet::NodeNameMap& Manners::node_name_map() {
-  if (!node_name_map_) node_name_map_ = read_node_names();
+  const World& world = host().world();
+  const CommonOptions& options = host().options();
+  if (!node_name_map_) node_name_map_ = diags_ ? read_diags_node_names(world, options.node_name_map) : read_node_names(world, options);
   return *node_name_map_;
 }
-
-std::unique_ptr<Manners> ibtool_manners(Stack& stack) { return std::make_unique<IbtoolManners>(stack); }
 
 }  // namespace ib::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The habits of a dialect in a run: how a target is found and named, and what is printed for a request that failed. The Stack of a command
-// has the object of its dialect. This is why commands, and what they stand on, need not know by which name they were called.
+// The habits of both dialects in a run: how a target is found and named, and what is printed for a request that failed. The Stack of a
+// command has the object for its dialect. This is why commands, and what they stand on, need not know by which name they were called.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,8 @@ class DeviceList;
 
 namespace ib::tools {
 
+enum class Dialect : std::uint8_t;
+class Host;
 class Stack;
 struct CommonOptions;
 struct Target;
@@ -41,34 +43,33 @@ struct Destination {
 class Manners {
  public:
   /// `stack` must outlive this object. The constructor does not use it.
-  explicit Manners(Stack& stack) : stack_(stack) {}
-  virtual ~Manners() = default;
+  Manners(Stack& stack, Dialect dialect);
 
   // For Host and Stack.
   /// The end port of -C and -P. Throws UsageError if there is none.
-  virtual const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const = 0;
-  virtual std::unique_ptr<mad::Channel> open_channel() = 0;
+  const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const;
+  std::unique_ptr<mad::Channel> open_channel();
   /// What gets each MAD that is sent or received; may be null.
-  virtual std::unique_ptr<mad::Tracer> tracer() const = 0;
+  std::unique_ptr<mad::Tracer> tracer() const;
   /// Whether requests are sent as libibmad does: in every state of the end port, and with the default P_Key where the index is one of no
   /// P_Key. A path without an answer from the SA is then an error, and SL 0 is not used instead.
-  virtual bool as_libibmad() const = 0;
+  bool as_libibmad() const { return diags_; }
 
   /// The site's names for nodes: the file of --node-name-map, else a default file that is there. Invalid lines are warnings, and for
   /// infiniband-diags a file that cannot be read; ibtool throws as formats::read_node_name_map() does.
   const subnet::NodeNameMap& node_name_map();
   /// The node that `target` names, or the node of this host if `target` is empty, with a path for SMPs that has the keys and times of the
   /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
-  virtual async::Task<Destination> smp_node(const Target& target) = 0;
+  async::Task<Destination> smp_node(const Target& target);
   /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
-  virtual async::Task<Destination> gmp_node(const Target& target) = 0;
+  async::Task<Destination> gmp_node(const Target& target);
   /// `node` with IbPath::expected_node_guid, for a node that a LID or a route names, which nothing yet says more of: the GUID of the node
   /// that is at the end of its path now, which is requested. What is meant already stays. A command calls it before it reads what it will
   /// set: no Set on this path goes to another node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and
   /// MadError if there is no answer. Returns `node` as it is where SMPs do not go (subnet::takes_smps()).
-  virtual async::Task<Destination> identified(Destination node) = 0;
+  async::Task<Destination> identified(Destination node);
   /// The name of the node at `path` in texts.
-  virtual std::string name_of(const path::Path& path) const = 0;
+  std::string name_of(const path::Path& path) const;
 
   /// The value of the reply. A failure ends the command: ibtool throws the error; infiniband-diags prints libibmad's warning
   /// for the request and gives up with `words`.
@@ -78,36 +79,30 @@ class Manners {
     return std::move(*result);
   }
   /// Ends the command for a failure, as take() does.
-  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const {
-    before_failure(*error, words);
-    error->raise();
-    throw mad::MadError(*error);  // not reached: g++ does not know that a virtual function never returns
-  }
+  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const;
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
   [[noreturn]] void refuse(E error, std::string words) const {
-    before_refusal(std::move(words));
+    if (diags_) fail(std::move(words));
     throw error;
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
-  virtual void report_failure(const mad::MadError& error) const = 0;
+  void report_failure(const mad::MadError& error) const;
   /// "ibwarn: [PID] FUNCTION: TEXT" of infiniband-diags on stderr, for code that both dialects run; other code calls tools::warn().
-  virtual void remark(std::string_view function, std::string_view text) const = 0;
-
- protected:
-  Stack& stack_;
+  void remark(std::string_view function, std::string_view text) const;
 
  private:
-  virtual subnet::NodeNameMap read_node_names() const = 0;
-  // Throw if the program ends with `words`, the text of infiniband-diags; return if it ends with the error of the caller.
-  virtual void before_failure(const mad::MadError& error, std::string_view words) const = 0;
-  virtual void before_refusal(std::string words) const = 0;
+  Host& host() const;
+  [[noreturn]] static void fail(std::string words);
+  async::Task<std::optional<path::Path>> diags_path(const Target& target);
+  async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
+  std::optional<path::Path> path_of_lid(long lid) const;
+  std::optional<path::Path> path_of_combined(const std::string& text) const;
 
+  Stack& stack_;
+  bool diags_;  ///< the dialect is infiniband-diags
   std::optional<subnet::NodeNameMap> node_name_map_;
 };
-
-std::unique_ptr<Manners> ibtool_manners(Stack& stack);
-std::unique_ptr<Manners> diags_manners(Stack& stack);
 
 /// -P as infiniband-diags reads it: as C's strtol() does, and 0 without -P.
 long diags_port_number(const CommonOptions& options);
@@ -126,6 +121,6 @@ subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& opt
 
 /// "0,1,3": numbers between commas, each as C's atoi() reads it, cut to a byte. The first stands for this node and is not looked at.
 /// Nothing for an empty text, or one of more than path::max_hops hops.
-std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text);
+std::optional<path::IbDrPath> read_diags_route(std::string_view text);
 
 }  // namespace ib::tools

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "health/hosts.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
@@ -171,57 +173,56 @@ bool is_whole_name(std::string_view word, std::string_view description, std::opt
 
 std::string NameSearch::name_of(const NamedEndPort& port) const { return std::string(names_->find(port.node).value_or(port.description)); }
 
-/// The best matches of `word`, sorted by name; of each node one port, `number` if that is given. A port of a switch has its node's address.
-Named NameSearch::matches(std::string_view word, std::optional<unsigned> number) const {
+NameSearch::NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored, std::string word)
+    : ports_(std::move(ports)), names_(&names), is_stored_(is_stored), word_(std::move(word)) {
+  const std::string_view text = word_;
+  if (search(text, std::nullopt)) return;
+  if (text.size() > 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front()) {
+    search(text.substr(1, text.size() - 2), std::nullopt);  // pasted as listings print it
+  } else if (const NodePort parts = split_port(text); !parts.port.empty()) {
+    search(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, path::last_port}));
+  }
+}
+
+/// Finds the best matches of `word`; of each node one port, `number` if that is given. A port of a switch has its node's address.
+bool NameSearch::search(std::string_view word, std::optional<unsigned> number) {
   const NameWord wanted{std::string(word)};
-  Named named;
   for (const NamedEndPort& port : ports_) {
     if (number && !port.is_switch && port.number != *number) continue;
     const NameMatch match = std::min(wanted.match(port.description), wanted.match(name_of(port)));
-    if (match == NameMatch::none || match > named.match) continue;
-    if (match < named.match) named.ports.clear();
-    named.match = match;
-    named.ports.push_back(port);
+    if (match == NameMatch::none || match > match_) continue;
+    if (match < match_) found_.clear();
+    match_ = match;
+    found_.push_back(port);
   }
-  std::ranges::sort(named.ports, {},
+  std::ranges::sort(found_, {},
                     [&](const NamedEndPort& port) { return std::tuple(name_of(port), port.node, !port.is_entry, port.number); });
-  const auto rest = std::ranges::unique(named.ports, {}, &NamedEndPort::node);
-  named.ports.erase(rest.begin(), rest.end());
-  return named;
+  const auto rest = std::ranges::unique(found_, {}, &NamedEndPort::node);
+  found_.erase(rest.begin(), rest.end());
+  return !found_.empty();
 }
 
-Named NameSearch::meant(std::string_view word) const {
-  Named named = matches(word, std::nullopt);
-  const NodePort parts = split_port(word);
-  if (named.ports.empty() && word.size() > 2 && (word.front() == '\'' || word.front() == '"') && word.back() == word.front())
-    return matches(word.substr(1, word.size() - 2), std::nullopt);  // pasted as listings print it
-  if (!named.ports.empty() || parts.port.empty()) return named;
-  return matches(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, path::last_port}));
-}
-
-std::string NameSearch::unknown(std::string_view word, std::string_view complaint) const {
-  const NodePort parts = split_port(word);
-  if (!parts.port.empty()) {
-    const Named node = matches(parts.node, std::nullopt);
-    if (!node.ports.empty()) return fmt::format("{} has no end port {} with an address", in_quotes(name_of(node.ports[0])), parts.port);
-  }
+std::string NameSearch::unknown(std::string_view complaint) const {
+  const NodePort parts = split_port(word_);
+  NameSearch of_node = *this;
+  if (!parts.port.empty() && of_node.search(parts.node, std::nullopt))
+    return fmt::format("{} has no end port {} with an address", in_quotes(name_of(of_node.found_[0])), parts.port);
   const std::string_view stored = is_stored_ ? "stored " : "";
   if (NameWord(std::string(parts.node)).is_pattern()) return fmt::format("no {}node's name fits {}", stored, in_quotes(parts.node));
   std::vector<std::string> names;
   for (const NamedEndPort& port : ports_) names.push_back(name_of(port));
-  const std::string nobody = fmt::format("no {}node is called {}{}", stored, in_quotes(word), nearest_names(parts.node, names));
+  const std::string nobody = fmt::format("no {}node is called {}{}", stored, in_quotes(word_), nearest_names(parts.node, names));
   return complaint.ends_with(path::not_an_address) ? nobody : fmt::format("{}, and {}", complaint, nobody);
 }
 
-std::string NameSearch::ambiguous(const Named& named) const {
+std::string NameSearch::ambiguous() const {
   constexpr std::size_t most = 8;
-  const std::vector<NamedEndPort>& ports = named.ports;
   std::string list;
-  for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
-    list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", in_quotes(name_of(ports[i])), to_text(ports[i].node));
-  if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
-  const bool is_whole = named.match == NameMatch::whole || named.match == NameMatch::whole_any_case;
-  if (named.match == NameMatch::pattern) return fmt::format("one node is wanted, and the pattern fits several: {}", list);
+  for (const NamedEndPort& port : std::span(found_).first(std::min(found_.size(), most)))
+    add_part(list, fmt::format("{} ({})", in_quotes(name_of(port)), to_text(port.node)));
+  if (found_.size() > most) list += fmt::format(" and {} more", found_.size() - most);
+  const bool is_whole = match_ == NameMatch::whole || match_ == NameMatch::whole_any_case;
+  if (match_ == NameMatch::pattern) return fmt::format("one node is wanted, and the pattern fits several: {}", list);
   return fmt::format("several nodes {}: {}: type {}", is_whole ? "are called so" : "have this in their names", list,
                      is_whole ? "a GUID" : "a whole name in quotes, or a GUID");
 }

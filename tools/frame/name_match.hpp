@@ -64,33 +64,31 @@ struct NamedEndPort {
   path::Path path;  ///< by its LID, or by a directed route if it has no LID
 };
 
-/// The nodes that a word means, by one port each.
-struct Named {
-  std::vector<NamedEndPort> ports;
-  NameMatch match = NameMatch::none;
-};
-
+/// What a word means among the names of nodes.
 class NameSearch {
  public:
-  /// `names` must outlive this object. `is_stored`: the ports are of a stored fabric.
-  NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored)
-      : ports_(std::move(ports)), names_(&names), is_stored_(is_stored) {}
+  /// Searches `ports`, of a stored fabric if `is_stored`. `names` must outlive this object. Throws UsageError for a bad pattern or port.
+  NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored, std::string word);
 
+  /// The nodes that the word means, by one port each, sorted by name; if there are none, the port of NODE/PORT.
+  const std::vector<NamedEndPort>& found() const { return found_; }
+  /// How they match.
+  NameMatch match() const { return match_; }
   /// The site's name of the node, else its description.
   std::string name_of(const NamedEndPort& port) const;
-  /// Those that `word` means, sorted by name; if there are none, the port of NODE/PORT. Throws UsageError for a bad pattern or port.
-  Named meant(std::string_view word) const;
-  /// Why a word means no node. `complaint` says why it is not an address.
-  std::string unknown(std::string_view word, std::string_view complaint) const;
+  /// Why the word means no node. `complaint` says why it is not an address.
+  std::string unknown(std::string_view complaint) const;
   /// Why a word that means several nodes does not do: their names, and what to type.
-  std::string ambiguous(const Named& named) const;
+  std::string ambiguous() const;
 
  private:
-  Named matches(std::string_view word, std::optional<unsigned> number) const;
+  bool search(std::string_view word, std::optional<unsigned> number);
 
-  std::vector<NamedEndPort> ports_;
+  std::vector<NamedEndPort> ports_, found_;
   const subnet::NodeNameMap* names_;
   bool is_stored_;
+  std::string word_;
+  NameMatch match_ = NameMatch::none;
 };
 
 /// Whether infiniband-diags takes `word` for the whole name of a node: where the site has a name, that or the description as it is, else

@@ -12,6 +12,7 @@
 
 #include "base/escape.hpp"
 #include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/name_match.hpp"
@@ -20,29 +21,18 @@ namespace ib::tools {
 namespace {
 
 std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) result.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, " ")) {
+    if (!word.empty()) words.emplace_back(word);
   }
-  return result;
+  return words;
 }
 
 /// The spellings by a legacy name: the letter, and one long name at most, or none.
 std::vector<std::string> diags_spellings(const Spelling& spelling, bool has_long) {
   std::vector<std::string> words = split_words(spelling.diags.empty() ? spelling.names : spelling.diags);
-  const auto is_long = [](const std::string& word) { return word.starts_with("--"); };
-  const auto first = std::ranges::find_if(words, is_long);
-  const auto others = first == words.end() || !has_long ? first : first + 1;
-  words.erase(std::remove_if(others, words.end(), is_long), words.end());
+  std::erase_if(words, [&has_long](const std::string& word) { return word.starts_with("--") && !std::exchange(has_long, false); });
   return words;
-}
-
-/// "--timeout" out of "-t --timeout": how messages name the option.
-std::string display_name(std::string_view what) {
-  if (const std::size_t at = what.find("--"); at != std::string_view::npos) what.remove_prefix(at);
-  return std::string(what.substr(0, what.find(' ')));
 }
 
 /// "A", "A and B", "A, B and C".
@@ -52,27 +42,16 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The reader of a target into `to`.
-std::function<void(NamedPath)> into(Target& to) {
-  return [&to](NamedPath found) {
-    to.path = std::move(found.path);
-    to.word = std::move(found.name);
-  };
-}
-
 void read_target_port(TargetPort& to, std::string_view word, const TargetReader& reader, std::function<void(NamedPath)> found) {
   std::size_t at = word.rfind('@');
   if (const NodePort parts = split_port(word); at == std::string_view::npos && !parts.port.empty()) at = parts.node.size();
   NamedTarget target{.word = std::string(word), .found = std::move(found)};
   if (at != std::string_view::npos) {
-    const std::string_view text = word.substr(at + 1);
-    const std::optional<std::uint64_t> port = parse_number(text);
-    if (port && *port <= path::last_port) {
-      to.port = static_cast<std::uint8_t>(*port);
+    try {
+      to.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, path::last_port});
       target.word.resize(at);
-    } else {  // a name may have a @ in it that no port follows
-      target.complaint =
-          port ? fmt::format("PORT: {} is not within 0…{}", text, path::last_port) : fmt::format("PORT: '{}' is not an integer", text);
+    } catch (const OptionError& error) {  // a name may have a @ in it that no port follows
+      target.complaint = error.message();
     }
   }
   to.target.word = target.word;
@@ -94,6 +73,18 @@ void split_target(std::vector<std::string>& words, std::size_t at, const Operand
 }
 
 }  // namespace
+
+std::vector<std::string> Option::spellings() const {
+  std::vector<std::string> all;
+  if (letter != 0) all.push_back({'-', letter});
+  for (const std::string& name : names) all.push_back("--" + name);
+  return all;
+}
+
+std::string display_name(std::string_view what) {
+  if (const std::size_t at = what.find("--"); at != std::string_view::npos) what.remove_prefix(at);
+  return std::string(what.substr(0, what.find(' ')));
+}
 
 std::uint64_t c_number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 0); }
 
@@ -118,20 +109,6 @@ std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::
 
 void OptionSet::flag(const Spelling& spelling, bool& target, std::string_view help) {
   action(spelling, help, [&target] { target = true; });
-}
-
-void OptionSet::key(const Spelling& spelling, std::uint64_t& target, std::string_view metavar, std::string_view help) {
-  const std::string what(display_name(spelling.names));
-  value(spelling, metavar, help, [this, &target, what, name = std::string(metavar)](const std::string& text) {
-    std::optional<std::uint64_t> number = parse_number(text);
-    if (!number && key_prompt_) number = key_prompt_(name);
-    if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
-    target = *number;
-  });
-}
-
-void OptionSet::count(const Spelling& spelling, int& target, std::string_view help) {
-  action(spelling, help, [&target] { ++target; });
 }
 
 void OptionSet::text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
@@ -175,13 +152,6 @@ void OptionSet::value(const Spelling& spelling, std::string_view metavar, std::s
   option.set = std::move(set);
 }
 
-void OptionSet::optional_value(const Spelling& spelling, std::string_view metavar, std::string_view help,
-                               std::function<void(const std::string&)> set) {
-  Option& option = add(spelling, metavar, help);
-  option.value_optional = true;
-  option.set = std::move(set);
-}
-
 void OptionSet::action(const Spelling& spelling, std::string_view help, std::function<void()> set) {
   add(spelling, {}, help).set = [set = std::move(set)](const std::string&) { set(); };
 }
@@ -193,10 +163,20 @@ void OptionSet::one_of(std::vector<std::string_view> options, bool required) {
 }
 
 bool OptionSet::is_given(std::string_view name) const {
-  const bool is_long = name.starts_with("--");
-  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
-    return o.given && (is_long ? std::find(o.names.begin(), o.names.end(), name.substr(2)) != o.names.end() : o.letter == name.at(1));
+  return std::ranges::any_of(options_, [&](const Option& option) {
+    return option.given && (name.starts_with("--") ? option.has_name(name.substr(2)) : option.letter == name.at(1));
   });
+}
+
+std::vector<std::pair<const Option*, std::string_view>> OptionSet::meant(std::string_view name) const {
+  std::vector<std::pair<const Option*, std::string_view>> fits;
+  for (const Option& option : options_) {
+    for (const std::string& full : option.names) {
+      if (full == name) return {{&option, full}};
+      if (full.starts_with(name)) fits.emplace_back(&option, full);
+    }
+  }
+  return fits;
 }
 
 bool OptionSet::taken(std::string_view word) const {
@@ -204,10 +184,9 @@ bool OptionSet::taken(std::string_view word) const {
     return without_.find(word[1]) != std::string::npos || std::ranges::find(options_, word[1], &Option::letter) != options_.end();
   // A further spelling is also left out if it would hide an abbreviation of one of the command's own options.
   const std::string_view name = word.substr(2);
-  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
-    return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
-      return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0])));
-    });
+  return std::ranges::any_of(options_, [&](const Option& option) {
+    const bool hides = !option.common && std::islower(static_cast<unsigned char>(name[0])) != 0;
+    return std::ranges::any_of(option.names, [&](const std::string& own) { return own == name || (hides && own.starts_with(name)); });
   });
 }
 
@@ -249,39 +228,27 @@ void OptionSet::words(std::string_view name, std::vector<std::string>& to) {
   operands_.back().repeated = true;
 }
 
-void OptionSet::target(std::string_view name, Target& to) {
+void OptionSet::target(std::string_view name, Target& to, bool takes_several) {
   Operand& operand = add_operand(name);
   operand.is_target = true;
-  operand.set = [&to](const std::string& word, const TargetReader& reader) {
+  operand.set = [&to, takes_several](const std::string& word, const TargetReader& reader) {
     to.word = word;
-    reader({.word = word, .found = into(to)});
+    reader({.word = word, .takes_several = takes_several, .found = [&to](NamedPath found) {
+              to.path = std::move(found.path);
+              to.word = std::move(found.name);
+            }});
   };
 }
 
-void OptionSet::target_each(std::string_view name, Target& to) {
-  target(name, to);
-  operands_.back().set = [&to](const std::string& word, const TargetReader& reader) {
-    to.word = word;
-    reader({.word = word, .takes_several = true, .found = into(to)});
-  };
-}
-
-void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to) {
+void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to, bool takes_patterns) {
   Operand& operand = add_operand(name);
   operand.is_target = operand.repeated = true;
-  operand.set = [&to](const std::string& word, const TargetReader& reader) {
+  operand.set = [&to, takes_patterns](const std::string& word, const TargetReader& reader) {
     const std::size_t index = to.size();
-    to.emplace_back();
-    read_target_port(to.back(), word, reader, [&to, index](NamedPath found) { to[index].target.path = std::move(found.path); });
-  };
-}
-
-void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& to) {
-  target_ports(name, to);
-  operands_.back().set = [&to, set_one = operands_.back().set](const std::string& word, const TargetReader& reader) {
-    const NodePort parts = split_port(word);
-    if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, reader);
     TargetPort& added = to.emplace_back();
+    const NodePort parts = split_port(word);
+    if (!takes_patterns || !NameWord(std::string(parts.node)).is_pattern())
+      return read_target_port(added, word, reader, [&to, index](NamedPath found) { to[index].target.path = std::move(found.path); });
     added.target.word = parts.node;
     if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, path::last_port});
   };
@@ -320,15 +287,16 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
   std::size_t at = 0;
   std::vector<std::string> missing;
   for (const Operand& operand : operands_) {
-    const bool has_next = &operand != &operands_.back();
-    if (operand.is_target && !combined && has_next && at < words.size()) split_target(words, at, (&operand)[1]);
+    if (at >= words.size()) {
+      if (operand.required && (!operand.repeated || at == words.size())) missing.push_back(operand.name);
+      ++at;
+      continue;
+    }
+    const Operand* const next = &operand != &operands_.back() ? &operand + 1 : nullptr;
+    if (operand.is_target && !combined && next != nullptr) split_target(words, at, *next);
     do {
       const std::size_t first = at;
-      std::string word = at < words.size() ? words[at] : "";
-      if (at++ >= words.size()) {
-        if (operand.required && (!operand.repeated || first == words.size())) missing.push_back(operand.name);
-        break;
-      }
+      std::string word = words[at++];
       if (operand.is_target && combined) {
         if (at == words.size()) {
           missing.push_back(operand.name + "'s route");
@@ -338,7 +306,7 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
       }
       const std::string argument =
           fmt::format("Invalid command line argument #{} {} - ", first + 1, in_quotes(path::without_secrets(word)));
-      const bool is_alone = has_next && (&operand)[1].is_target && at == words.size();
+      const bool is_alone = next != nullptr && next->is_target && at == words.size();
       const auto reader = [&](NamedTarget target) {
         target.argument = argument;
         target.is_alone = is_alone;

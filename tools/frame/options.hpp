@@ -6,6 +6,7 @@
 // itself comes from the common groups, minus the letters and names it has taken.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
@@ -53,8 +54,13 @@ struct Option {
 
   /// Whether it has any spelling. The common options do not whose letter and names the command has all taken.
   bool is_reachable() const { return letter != 0 || !names.empty(); }
+  /// "-t", "--timeout", …
+  std::vector<std::string> spellings() const;
+  bool has_name(std::string_view name) const { return std::ranges::find(names, name) != names.end(); }
 };
 
+/// "--timeout" out of "-t --timeout": how messages name the option.
+std::string display_name(std::string_view what);
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
 /// Reads `text` as an unsigned integer (a key, a mask) with C's prefixes within [low, high]; throws OptionError naming `what`.
@@ -149,7 +155,6 @@ class OptionSet {
   const std::string& program() const { return program_; }
 
   void flag(const Spelling& spelling, bool& target, std::string_view help);
-  void count(const Spelling& spelling, int& target, std::string_view help);
   /// A text. In ibtool's dialect the name of a FILE must not be empty.
   void text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
   /// A number within `range`; a complaint names it. A legacy name reads it with c_number() and has no range.
@@ -157,8 +162,6 @@ class OptionSet {
   void number(const Spelling& spelling, To& target, std::string_view metavar, std::string_view help, Range<ValueOf<To>> range = {}) {
     value(spelling, metavar, help, number_reader(spelling.names, target, range));
   }
-  /// A key, which no complaint repeats. If the value is not a number, it is requested on the terminal (set_key_prompt()).
-  void key(const Spelling& spelling, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(const Spelling& spelling, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
   /// Calls `set` with the one of `choices` that was given.
@@ -166,15 +169,8 @@ class OptionSet {
               std::function<void(const std::string&)> set);
   /// Calls `set` with the value; it throws to refuse one: OptionError in ibtool's dialect.
   void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string&)> set);
-  /// Calls `set` with the value of a long option. The value may be left out; then `set` gets an empty text.
-  void optional_value(const Spelling& spelling, std::string_view metavar, std::string_view help,
-                      std::function<void(const std::string&)> set);
   /// Calls `set` when the option is met.
   void action(const Spelling& spelling, std::string_view help, std::function<void()> set);
-
-  /// Sets the function with which key() requests a value that should not appear in a process list. `prompt` gets the name of the value, and
-  /// returns nothing if the answer is not a number. Without this function no key is requested.
-  void set_key_prompt(std::function<std::optional<std::uint64_t>(std::string_view name)> prompt) { key_prompt_ = std::move(prompt); }
 
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
   template <class To>  // std::string, or an optional one
@@ -183,13 +179,13 @@ class OptionSet {
   }
   /// All words that are left.
   void words(std::string_view name, std::vector<std::string>& to);
-  void target(std::string_view name, Target& to);
-  /// As above, for a command that reads and can run for each of several nodes: TARGET may be a pattern, compute[01-16] or leaf*.
-  void target_each(std::string_view name, Target& to);
-  /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
-  void target_ports(std::string_view name, std::vector<TargetPort>& to);
-  /// As above, for a command that reads. A pattern has a word and no path: the command finds the nodes that it fits.
-  void target_patterns(std::string_view name, std::vector<TargetPort>& to);
+  /// `takes_several`: for a command that reads and can run for each of several nodes. TARGET may be a pattern, compute[01-16] or leaf*.
+  void target(std::string_view name, Target& to, bool takes_several = false);
+  void target_each(std::string_view name, Target& to) { target(name, to, true); }
+  /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows. `takes_patterns`: for a command
+  /// that reads. A pattern has a word and no path: the command finds the nodes that it fits.
+  void target_ports(std::string_view name, std::vector<TargetPort>& to, bool takes_patterns = false);
+  void target_patterns(std::string_view name, std::vector<TargetPort>& to) { target_ports(name, to, true); }
   template <class To>
   void integer(std::string_view name, To& to, Range<ValueOf<To>> range = {}) {
     operand(name, number_reader(name, to, range));
@@ -232,9 +228,21 @@ class OptionSet {
   void offer(std::vector<std::string> words) {
     offer([words = std::move(words)] { return words; });
   }
+  /// As above: the name of each element of `table`.
+  template <class Table, class Name>
+  void offer(const Table& table, Name name) {
+    std::vector<std::string> words;
+    for (const auto& element : table) words.emplace_back(std::invoke(name, element));
+    offer(std::move(words));
+  }
 
   /// Paragraphs between the usage line and the options.
   void notes(std::string text) { notes_ = std::move(text); }
+  /// The value of the long option added last may be left out; then `set` gets an empty text.
+  void make_value_optional() {
+    options_.back().has_value = false;
+    options_.back().value_optional = true;
+  }
   /// The option added last acts before all others, wherever it stands.
   void make_early() { options_.back().early = true; }
   /// Leaves out the common options with these letters, which the legacy name lacks.
@@ -250,8 +258,10 @@ class OptionSet {
   void bind_diags(const std::vector<std::string>& words, bool combined) const;
 
   /// The option in `word`, an option or a bundle of letters, that takes the next word as its value, whatever the next word is. Null if
-  /// there is no such option. Throws OptionError for an unknown long option.
-  const Option* takes_next(const std::string& word) const;
+  /// there is no such option. Throws OptionError for an unknown long option, and for an unknown letter if `all_known`.
+  const Option* takes_next(const std::string& word, bool all_known = false) const;
+  /// The long options that `name` can mean, which may be cut, each with its name in full: only the one of that name if there is one.
+  std::vector<std::pair<const Option*, std::string_view>> meant(std::string_view name) const;
   /// The option of a long name or an unambiguous abbreviation. Throws OptionError if there is none.
   const Option& find_long(std::string_view name) const;
 
@@ -282,7 +292,6 @@ class OptionSet {
   std::vector<Operand> operands_;
   std::string notes_, without_;
   std::function<void(const std::vector<std::string>& words)> script_;
-  std::function<std::optional<std::uint64_t>(std::string_view name)> key_prompt_;
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: no option does
   const std::optional<std::string>* stored_file_{};

@@ -96,17 +96,6 @@ void save_cache(Stack& stack) {
     stack.host().log().debug(fmt::format("Saving discovery cache to {}", in_quotes(*file)));
 }
 
-/// Explains the request that ends `work`.
-async::Task<> explained(Stack& stack, async::Task<> work) {
-  std::exception_ptr failure;
-  try {
-    co_await std::move(work);
-  } catch (const mad::MadError&) {
-    failure = std::current_exception();
-  }
-  if (failure) co_await rethrow_explained(stack, failure);
-}
-
 /// Returns whether the node was read.
 async::Task<bool> run_on(const NamedPath& node, const WorkOnNode& run, bool has_result, Session& session, Emit& emit) {
   if (has_result) emit.begin_target(called(node.name, node.path), node.name);
@@ -126,24 +115,20 @@ async::Task<bool> run_on(const NamedPath& node, const WorkOnNode& run, bool has_
   co_return true;
 }
 
-/// Runs a command once for each node that a pattern of names fits.
-async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
-  const std::vector<NamedPath> nodes = co_await session.targets().nodes_of_pattern();
+/// Runs a command when the nodes are known that its targets name; once for each node that a pattern of names fits.
+async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit) {
+  Targets& targets = session.targets();
+  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await targets.find_names();
+  if (!targets.has_pattern()) {
+    co_await command.run(session, emit);
+    co_return;
+  }
+  const std::vector<NamedPath> nodes = co_await targets.nodes_of_pattern();
   const WorkOnNode run = [&](const NamedPath& node) {
-    session.targets().choose(node);
+    targets.choose(node);
     return command.run(session, emit);
   };
   co_await run_for_each(nodes, run, session, emit, command.gathers_rows() ? &command : nullptr);
-}
-
-/// Runs a command when the nodes are known that its targets name.
-async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit) {
-  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
-  if (session.targets().has_pattern()) {
-    co_await run_on_each(command, session, emit);
-  } else {
-    co_await command.run(session, emit);
-  }
 }
 
 /// Runs the command of ibtool's dialect and returns its exit status.
@@ -152,9 +137,14 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   Emit emit(Dialect::ibtool, common.format, info.name, world.out, world.log);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-  Session session(world, ibtool_manners, std::move(common), loop);
+  Session session(world, Dialect::ibtool, std::move(common), loop);
   Host& host = session.host();
   Stack& stack = session.stack();
+  const auto fail = [&](const Error& error) {
+    emit.fail(error);
+    host.report(error);
+    return static_cast<int>(error.exit_status());
+  };
   try {
     try {
       session.targets().bind(set, operands);
@@ -173,19 +163,13 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     return static_cast<int>(emit.status());
   } catch (const snapshot::Outdated& error) {
     if (!world.refresh_cache && emit.withdraw()) throw;  // run_command() runs it again
-    emit.fail(error);
-    host.report(error);
-    return static_cast<int>(error.exit_status());
+    return fail(error);
   } catch (const Error& error) {  // within the session's lifetime, because errors refer to its end ports
-    emit.fail(error);
-    host.report(error);
+    const int status = fail(error);
     print_stats(stack);
-    return static_cast<int>(error.exit_status());
+    return status;
   } catch (const std::exception& unexpected) {
-    const Error error(unexpected.what());
-    emit.fail(error);
-    host.report(error);
-    return static_cast<int>(Exit::failed);
+    return fail(Error(unexpected.what()));
   }
 }
 
@@ -213,7 +197,6 @@ void refuse_in_json(const World& world, std::string_view command, std::span<cons
 int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
   CommandLine line(info, &world);
   line.common.program = info.name;
-  line.set.set_key_prompt([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(line.common);
   line.common.from = world.from;
   std::vector<std::string> operands;
@@ -271,7 +254,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     read_diags_line(set, common, words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-    Session session(world, diags_manners, common, loop);
+    Session session(world, Dialect::diags, common, loop);
     if (info.needs_fabric) session.stack().require_fabric(info.name);
     loop.run(command.run(session, emit));
     return emit.diags_status();
@@ -331,12 +314,8 @@ std::string_view diags_program(std::string_view called) {
 
 /// The error message for a program called by the unknown `name`.
 std::string unknown_name(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const CommandInfo* info : commands()) {
-    if (info->make_diags != nullptr) names.push_back(info->name);
-  }
   return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", in_quotes(name),
-                     fmt::join(names, ", "));
+                     fmt::join(legacy_names, ", "));
 }
 
 }  // namespace
@@ -380,23 +359,22 @@ std::size_t leading_options(std::span<const std::string> args) {
 }
 
 struct Session::Parts {
-  Parts(const World& world, MakeManners make_manners, CommonOptions options, async::Loop& loop)
-      : manners(make_manners(stack)), host(world, std::move(options), manners.get()), stack(host, loop, manners.get()), targets(stack) {}
+  Parts(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop)
+      : manners(stack, dialect), host(world, std::move(options), &manners), stack(host, loop, &manners), targets(stack) {}
 
-  std::unique_ptr<Manners> manners;
+  Manners manners;
   Host host;
   Stack stack;
   Targets targets;
 };
 
-Session::Session(const World& world, MakeManners make_manners, CommonOptions options, async::Loop& loop)
-    : parts_(std::make_unique<Parts>(world, make_manners, std::move(options), loop)),
-      host_(parts_->host),
-      stack_(parts_->stack),
-      manners_(*parts_->manners),
-      targets_(parts_->targets) {}
-
+Session::Session(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop)
+    : parts_(std::make_unique<Parts>(world, dialect, std::move(options), loop)) {}
 Session::~Session() = default;
+Host& Session::host() { return parts_->host; }
+Stack& Session::stack() { return parts_->stack; }
+Manners& Session::manners() { return parts_->manners; }
+Targets& Session::targets() { return parts_->targets; }
 
 int run(std::span<char* const> argv, const World& outside) {
   Log log(outside.err);

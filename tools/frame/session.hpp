@@ -5,6 +5,7 @@
 // stand in host.hpp, stack.hpp, manners.hpp and targets.hpp: a file includes those that it uses.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace ib::async {
@@ -17,29 +18,24 @@ class Host;
 class Manners;
 class Stack;
 class Targets;
+enum class Dialect : std::uint8_t;
 struct CommonOptions;
 struct World;
 
-using MakeManners = std::unique_ptr<Manners> (*)(Stack& stack);
-
 class Session {
  public:
-  Session(const World& world, MakeManners make_manners, CommonOptions options, async::Loop& loop);
+  Session(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop);
   ~Session();
 
-  Host& host() { return host_; }
-  Stack& stack() { return stack_; }
-  Manners& manners() { return manners_; }
-  Targets& targets() { return targets_; }
+  Host& host();
+  Stack& stack();
+  Manners& manners();
+  Targets& targets();
 
  private:
   struct Parts;
 
   const std::unique_ptr<Parts> parts_;
-  Host& host_;
-  Stack& stack_;
-  Manners& manners_;
-  Targets& targets_;
 };
 
 }  // namespace ib::tools

@@ -202,22 +202,18 @@ bool SetGuard::is_checked(const path::Path& target) const {
 /// The NodeInfo of the node that the Set changes; nothing if no node was named. The error is one of a request, or WrongNode.
 mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::Request& request) {
   path::Path path = target_of(request);
-  if (!is_checked(path)) co_return std::optional<smp::NodeInfo>();
-  if (is_by_sa(request)) {  // which answers by LID, not by route
-    if (path.ib().expected_node_guid == Guid{}) co_return std::optional<smp::NodeInfo>();
-    sa::SaTransactor sa(below_);
-    mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(sa, path);
-    if (!node) co_return node.shared_error();
-    co_return std::optional(std::move(*node));
-  }
-  if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
+  std::optional<sa::SaTransactor> sa;
+  if (is_by_sa(request)) sa.emplace(below_);  // which answers by LID, not by route
+  if (!is_checked(path) || (sa && path.ib().expected_node_guid == Guid{})) co_return std::optional<smp::NodeInfo>();
+  if (const auto route = routes_.find(path.ib().dlid); !sa && route != routes_.end() && path.directed() == nullptr) {
     path::Path end = route->second;
     end.ib().expected_node_guid = path.ib().expected_node_guid;
     const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, end);
     if (!node) co_return node.shared_error();
     path.ib().expected_node_guid = node->node_guid;
   }
-  mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
+  mad::Transactor& transactor = sa ? static_cast<mad::Transactor&>(*sa) : below_;
+  mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, path);
   if (!node) co_return node.shared_error();
   co_return std::optional(std::move(*node));
 }

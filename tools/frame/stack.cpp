@@ -3,25 +3,110 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "mad/rpc_names.hpp"
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "sys/umad_port.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
+namespace {
+
+mad::Task<mad::Result<mad::Reply>> refused(const mad::Request& request, std::string why) {
+  const std::vector<std::uint8_t> sent = mad::to_mad(request);
+  std::string cause = why;
+  co_return std::make_shared<mad::NotRead>(std::move(why), std::move(cause), sent, request.path);
+}
+
+}  // namespace
+
+bool stays_here(const path::Path& path) {
+  const path::IbDrPath* const directed = path.directed();
+  return directed != nullptr && directed->hops == 0 && (directed->dr_slid == permissive_lid || directed->dr_slid == Lid{});
+}
+
+/// The layer above the Rpc that knows the state of the end port. What cannot leave this host in that state is not sent: the error names the
+/// port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass. It also remembers
+/// an SA that does not answer.
+class PortGate final : public mad::Transactor {
+ public:
+  PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {
+    sa_path() = below.sa_path();
+  }
+
+  /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead. If an SA has let a request wait for its
+  /// whole timeout, further requests that read from it get one short try, for a minute or until it answers. Commands have other ways: a
+  /// sweep, and SL 0.
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+
+ private:
+  /// An SA that does not answer.
+  struct SilentSa {
+    Lid lid;
+    async::Time until;  ///< when it gets the whole timeout again
+    std::string why;
+    bool is_reported{};
+  };
+  mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
+
+  mad::Transactor& below_;
+  Stack& stack_;
+  std::optional<SilentSa> silent_sa_;
+};
+
+mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& request) {
+  if (mad::is_smp(request.mgmt_class)) {
+    if (!stays_here(request.path)) stack_.require_link();
+    return below_.try_call(request);
+  }
+  const bool is_for_sa = request.mgmt_class == mad::mgmt_class::sa;
+  const std::string why = stack_.why_no_gmps();
+  if (!why.empty()) return refused(request, why);
+  if (!is_for_sa) return below_.try_call(request);
+  stack_.require_sa();
+  return query_sa(request);
+}
+
+mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& request) {
+  constexpr std::chrono::milliseconds short_try{500};
+  constexpr std::chrono::minutes memory{1};
+  const Lid lid = request.path.ib().dlid;
+  const bool reads = !mad::changes_something(request.method);
+  const bool is_silent = silent_sa_ && silent_sa_->lid == lid && stack_.loop().now() < silent_sa_->until;
+  path::Path path = request.path;
+  if (is_silent && reads) {
+    if (!std::exchange(silent_sa_->is_reported, true))
+      stack_.warn(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
+                              std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
+    path.ib().retries = 0;
+    if (!path.ib().timeout) path.ib().timeout = short_try;
+  }
+  const mad::Request sent = mad::on_path(request, path);
+  mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
+  if (reply || dynamic_cast<const mad::MadTimeout*>(&reply.error()) == nullptr) {
+    silent_sa_.reset();
+  } else if (!is_silent) {
+    silent_sa_ = SilentSa{lid, stack_.loop().now() + memory, reply.error().message()};
+  }
+  co_return reply;
+}
+
 Stack::Stack(Host& host, async::Loop& loop, Manners* manners)
     : host_(host), loop_(loop), manners_(manners), progress_(std::make_unique<ProgressLine>(loop, host.world(), manners != nullptr)) {}
 
@@ -141,14 +226,36 @@ bool Stack::is_port_down() { return passage(true) == sys::Passage::nothing || pa
 
 const sys::EndPort& Stack::down_port() { return host_.end_port().carrier(passage(true) == sys::Passage::nothing); }
 
-std::string Stack::down_text() {
+/// The link that the first of the known fabrics has which knows the end port. A file that cannot be read is passed over.
+std::optional<Stack::FormerLink> Stack::former_link() {
   const sys::EndPort& port = down_port();
-  const std::optional<FormerLink> link = former_link(host_.world(), port, known_fabrics_);
-  return fmt::format("{}: nothing beyond this host can be reached{}", sys::state_clause(port), link ? link->clause() : std::string());
+  for (const KnownFabric& known : known_fabrics_) {
+    try {
+      const std::optional<std::string> file = known.file(host_.world(), port);
+      if (!file) continue;
+      const subnet::Subnet subnet = snapshot::open_fabric(*file)->take_fabric(nullptr).subnet;
+      const subnet::NodeIndex node = subnet::only_node(subnet, port.device->node_guid);
+      const subnet::PortIndex at = node == subnet::none ? subnet::none : subnet.port_of(node, port.number);
+      if (at == subnet::none || subnet.port(at).peer == subnet::none) continue;
+      const subnet::Port& peer = subnet.port(subnet.port(at).peer);
+      const subnet::Node& other = subnet.node(peer.node);
+      const std::string name = other.has_description ? in_quotes(other.description()) + " " : std::string();
+      return FormerLink{*file, fmt::format("port {} of {}{}", peer.number, name, to_text(other.guid()))};
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Stack::down_text() {
+  const std::string text = fmt::format("{}: nothing beyond this host can be reached", sys::state_clause(down_port()));
+  const std::optional<FormerLink> link = former_link();
+  return link ? fmt::format("{}; it was linked to {} (in {})", text, link->other_end, in_quotes(link->file)) : text;
 }
 
 std::optional<std::string> Stack::former_fabric() {
-  std::optional<FormerLink> link = former_link(host_.world(), down_port(), known_fabrics_);
+  std::optional<FormerLink> link = former_link();
   return link ? std::optional(std::move(link->file)) : std::nullopt;
 }
 
@@ -210,19 +317,10 @@ void Stack::aim_sets(std::optional<path::Path> node, std::optional<unsigned> por
   if (guard_) guard_->aim(std::move(node), port);
 }
 
-void Stack::make_cache(const std::string& file) {
+snapshot::Cache& Stack::open_cache(const std::string& file) {
   const auto lost = [this](const Error& error) { warn(fmt::format("{}; what is read is not kept", error.message())); };
   cache_ = std::make_unique<snapshot::Cache>(smp_transactor(), file, host_.options().keys, lost, loop().clock());
-}
-
-void Stack::begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10) {
-  make_cache(file);
-  cache_->begin(fabric, fdr10);
-}
-
-void Stack::use_cache(std::unique_ptr<snapshot::Snapshot> cache) {
-  make_cache(cache->file());
-  cache_->use(std::move(cache));
+  return *cache_;
 }
 
 bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }

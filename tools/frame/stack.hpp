@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "base/error.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
 #include "subnet/sweep/discovery.hpp"
@@ -23,10 +24,10 @@
 
 namespace ib::sa {
 class PathResolver;
-}
+struct PathWanted;
+}  // namespace ib::sa
 namespace ib::snapshot {
 class Cache;
-class Snapshot;
 class SnapshotTransactor;
 }  // namespace ib::snapshot
 namespace ib::subnet {
@@ -42,6 +43,15 @@ class ProgressLine;
 class SetGuard;
 struct KnownFabric;
 struct PlannedSets;
+
+/// Nothing passes the end port: it is Down, or has no physical link.
+class PortDown final : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Whether an SMP on `path` stays on this host: a directed route of no hop, which begins here.
+bool stays_here(const path::Path& path);
 
 class Stack {
  public:
@@ -63,9 +73,7 @@ class Stack {
   /// Closes everything. The refusal of Sets stays.
   void close();
   /// A channel that is open already: the next opening uses it.
-  void use_channel(std::unique_ptr<mad::Channel> channel) { channel_ = std::move(channel); }
-  bool has_channel() const { return channel_ != nullptr; }
-  std::unique_ptr<mad::Channel> take_channel() { return std::move(channel_); }
+  std::unique_ptr<mad::Channel>& ready_channel() { return channel_; }
 
   // The layers. Each opens the stack.
   /// The Transactor for all requests to the fabric. With --sa, SMPs that read become queries to the SA.
@@ -88,7 +96,7 @@ class Stack {
   /// The sum of all sweeps so far.
   const subnet::DiscoverStats& plan() const { return plan_; }
 
-  // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
+  // The state of the end port in sysfs (PortGate). All is well with --from, and where the dialect ignores that state.
   /// Throws Error if the end port is not an InfiniBand port, which has no SMPs; not if an SA is named, which is queried instead.
   void require_infiniband();
   /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
@@ -123,11 +131,9 @@ class Stack {
   void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
 
   // The cache of --cache
-  /// Stores `fabric`, which was just swept, and the answers to all later requests in `file`. `fdr10`: the sweep requested MlnxExtPortInfo.
-  /// If the file cannot be written, prints a warning, and the run goes on.
-  void begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10);
-  /// Answers SMPs from `cache`. A request whose answer is not in it is sent, and the answer is added to the file.
-  void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
+  /// Answers SMPs from the cache `file`: what begin() or use() of it says. A request whose answer is not in it is sent, and the answer is
+  /// added. If the file cannot be written, prints a warning, and the run goes on.
+  snapshot::Cache& open_cache(const std::string& file);
   bool uses_cache() const;
   /// Writes the file of the cache, if there is one and answers were added. Returns its name if it was written.
   std::optional<std::string> save_cache();
@@ -141,6 +147,8 @@ class Stack {
   void set_finder(Finder finder) { finder_ = std::move(finder); }
   /// Completes the path of --sa-path, if there is one: smp_path() and gmp_path() do so, other code calls it before its queries.
   async::Task<> prepare_sa();
+  /// Whether the end port has learnt of an SA, or --sa-path names one.
+  bool knows_sa();
   sa::PathResolver& resolver();
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
@@ -166,12 +174,24 @@ class Stack {
   bool lacks_sa() const;
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
-  void make_cache(const std::string& file);
+  /// The link of the end port that is Down, as a stored fabric has it.
+  struct FormerLink {
+    std::string file;       ///< the stored fabric
+    std::string other_end;  ///< "port 7 of 'leaf' 0000:0000:0000:0100"
+  };
+  std::optional<FormerLink> former_link();
   // stack_paths.cpp
   const std::string* why_no_sa();
   async::Task<path::Path> lid_routed(path::Path path);
   async::Task<path::Path> from_sa(path::Path path);
   bool may_find(const path::IbPath& path);
+  /// What the SA says of a path: the path, or why it gives none.
+  struct SaAnswer {
+    std::optional<path::Path> path;
+    std::exception_ptr not_found;  ///< it has none, else none answers
+    std::string why;
+  };
+  async::Task<SaAnswer> path_of_sa(path::Path path, sa::PathWanted wanted, bool may_find, bool may_be_silent);
   async::Task<path::Path> smps_to_gid(path::Path path);
   async::Task<path::Path> gmps_to_lid(path::Path path, std::exception_ptr not_found);
   void debug_path(std::string_view name, const path::Path& path) const;
@@ -181,7 +201,7 @@ class Stack {
   Manners* manners_;
   std::unique_ptr<ProgressLine> progress_;
   subnet::DiscoverStats plan_;
-  std::unique_ptr<mad::Channel> channel_;  ///< see use_channel()
+  std::unique_ptr<mad::Channel> channel_;  ///< see ready_channel()
   std::optional<path::Path> sa_target_;    ///< of --sa-path
   Finder finder_;                          ///< see set_finder()
   std::string why_no_sets_;                ///< see refuse_sets()

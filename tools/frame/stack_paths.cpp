@@ -17,7 +17,6 @@
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/stack.hpp"
 
@@ -82,14 +81,11 @@ path::Path Stack::here() {
 async::Task<> Stack::prepare_sa() {
   if (!sa_target_ || std::exchange(is_sa_prepared_, true)) co_return;
   path::Path path = *sa_target_;
-  const CommonOptions& options = host_.options();
   path::IbPath& ib = path.ib();
   ib.end_port = &host_.end_port();
   ib.dqpn = ib.sqpn = Qpn{1};
   ib.qkey = path::qp1_qkey;
-  ib.sm_key = options.sm_key;
-  set_pkey(ib);
-  apply_options(path);
+  set_sa_path(path);
   const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
   // The SA of this port resolves the path to the other SA, with its SL.
   if (!complete) {
@@ -98,6 +94,11 @@ async::Task<> Stack::prepare_sa() {
   }
   debug_path("SA", path);
   transactor().sa_path() = path;
+}
+
+bool Stack::knows_sa() {
+  const path::IbPath& sa = transactor().sa_path().ib();
+  return sa.dlid != Lid{} || sa.has_grh;
 }
 
 sa::PathResolver& Stack::resolver() {
@@ -112,33 +113,44 @@ bool Stack::may_find(const path::IbPath& path) {
   return finder_ && is_ours && !as_libibmad() && !host_.options().use_sa && port.link_layer != sys::LinkLayer::ethernet;
 }
 
+/// `path` as the SA completes it. If the SA has no path to a GID, it may be a GID of the node or the system: if it is not, and if no SA
+/// answers and `may_be_silent`, the answer says why there is none. Throws for other failures, and for a GID that nothing else can find.
+async::Task<Stack::SaAnswer> Stack::path_of_sa(path::Path path, sa::PathWanted wanted, bool may_find, bool may_be_silent) {
+  debug_path("SA", transactor().sa_path());
+  SaAnswer answer;
+  try {
+    path::Path found = co_await resolver().mad_path(path, wanted);
+    answer.path = std::move(found);
+  } catch (const sa::PathNotFound&) {
+    if (as_libibmad() || !path.ib().dgid || path.ib().dlid != Lid{}) throw;
+    answer.not_found = std::current_exception();
+    answer.why = no_path_of_sa;
+  } catch (const mad::MadError& error) {
+    if (as_libibmad() || !may_be_silent || !is_no_answer(error)) throw;
+    answer.why = error.message();
+  }
+  if (answer.not_found) {
+    const std::optional<path::Path> to_port = co_await to_port_of_node(transactor(), path);
+    if (!to_port && !may_find) std::rethrow_exception(answer.not_found);
+    if (!to_port) co_return answer;
+    path::Path found = co_await resolver().mad_path(*to_port, wanted);
+    answer.path = std::move(found);
+  }
+  co_return answer;
+}
+
 /// The path of SMPs to a GID: the SA's. If the SA does not know the port, or none answers, the port is looked for in the fabric.
 async::Task<path::Path> Stack::smps_to_gid(path::Path path) {
   const bool may_find = this->may_find(path.ib());
   std::string why = may_find ? why_no_gmps() : "";
-  const path::IbPath& sa = transactor().sa_path().ib();
-  if (may_find && why.empty() && sa.dlid == Lid{} && !sa.has_grh) why = subnet::no_sa_is_known;
+  open();
+  if (may_find && why.empty() && !knows_sa()) why = subnet::no_sa_is_known;
   if (why.empty()) {
     require_lids();
-    debug_path("SA", transactor().sa_path());
-    std::exception_ptr not_found;
-    try {
-      path = co_await resolver().resolve(path);
-      co_return path;
-    } catch (const sa::PathNotFound&) {
-      if (as_libibmad() || !path.ib().dgid) throw;
-      not_found = std::current_exception();
-      why = no_path_of_sa;
-    } catch (const mad::MadError& error) {
-      if (!may_find || !is_no_answer(error)) throw;
-      why = error.message();
-    }
-    if (not_found) {
-      const std::optional<path::Path> to_port = co_await to_port_of_node(transactor(), path);
-      if (to_port) path = co_await resolver().resolve(*to_port);
-      if (to_port) co_return path;
-      if (!may_find) std::rethrow_exception(not_found);
-    }
+    const sa::PathWanted any_path;
+    SaAnswer answer = co_await path_of_sa(path, any_path, may_find, may_find);
+    if (answer.path) co_return std::move(*answer.path);
+    why = std::move(answer.why);
   }
   path::Path found = co_await finder_(path, std::move(why));
   found = co_await smp_path(&found);
@@ -189,10 +201,7 @@ async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
 const std::string* Stack::why_no_sa() {
   if (as_libibmad() || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
   if (!no_sa_ && host_.options().skip_sl) no_sa_.emplace();
-  if (!no_sa_) {
-    const path::IbPath& sa = transactor().sa_path().ib();
-    if (sa.dlid == Lid{} && !sa.has_grh) no_sa_ = subnet::no_sa_is_known;
-  }
+  if (!no_sa_ && !knows_sa()) no_sa_ = subnet::no_sa_is_known;
   return no_sa_ ? &*no_sa_ : nullptr;
 }
 
@@ -217,24 +226,11 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
   const bool has_lids = ib.dlid.is_unicast() && host_.end_port().lid.is_unicast();
   std::exception_ptr not_found;
   if (why_no_sa() == nullptr || (!has_lids && !skips && !may_find)) {
-    debug_path("SA", transactor().sa_path());
     const sa::PathWanted wanted = wanted_by(host_.options(), ib);
-    try {
-      const path::Path found = co_await resolver().mad_path(path, wanted);
-      co_return found;
-    } catch (const sa::PathNotFound&) {
-      if (as_libibmad() || !ib.dgid || ib.dlid != Lid{}) throw;
-      not_found = std::current_exception();
-    } catch (const mad::MadError& error) {
-      if (as_libibmad() || (!has_lids && !may_find) || !is_no_answer(error)) throw;
-      no_sa_ = error.message();
-    }
-    if (not_found) {
-      const std::optional<path::Path> to_port = co_await to_port_of_node(transactor(), path);
-      if (to_port) path = co_await resolver().mad_path(*to_port, wanted);
-      if (to_port) co_return path;
-      if (!may_find) std::rethrow_exception(not_found);
-    }
+    SaAnswer answer = co_await path_of_sa(path, wanted, may_find, has_lids || may_find);
+    if (answer.path) co_return std::move(*answer.path);
+    not_found = answer.not_found;
+    if (!not_found) no_sa_ = answer.why;
   }
   co_return co_await gmps_to_lid(std::move(path), not_found);
 }

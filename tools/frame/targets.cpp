@@ -42,12 +42,35 @@ std::string two_nodes_hint(const NamedTarget& target) {
   return fmt::format(" (two nodes are two words: {} {})", escaped(target.word.substr(0, colon)), escaped(target.word.substr(colon + 1)));
 }
 
-}  // namespace
+/// The path to an end port by its LID, else to its node by a directed route.
+path::Path address_in(const subnet::Subnet& subnet, subnet::PortIndex end) {
+  path::IbPath by_lid;
+  by_lid.dlid = subnet.lid(end);
+  if (by_lid.dlid.is_unicast()) return by_lid;
+  path::IbDrPath route;
+  route.hops = static_cast<std::uint8_t>(route_to(subnet, subnet.port(end).node, route.route));
+  return route;
+}
 
-struct Targets::Search {
-  NameSearch names;
-  Named named;  ///< what was found
-};
+/// The end ports of nodes with a description: the one by which the node was found, and others that have a LID.
+std::vector<NamedEndPort> ports_in(const subnet::Subnet& subnet) {
+  std::vector<NamedEndPort> ports;
+  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    if (!node.has_description) continue;
+    const bool is_switch = node.kind() == subnet::NodeKind::sw;
+    const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
+    for (unsigned number = is_switch ? 0 : 1; number < (is_switch ? 1U : node.slots); ++number) {
+      const subnet::PortIndex end = is_switch ? entry : subnet.port_of(at, number);
+      if (end != entry && !subnet.lid(end).is_unicast()) continue;
+      ports.push_back(
+          {node.guid(), subnet.port(end).number, is_switch, end == entry, std::string(node.description()), address_in(subnet, end)});
+    }
+  }
+  return ports;
+}
+
+}  // namespace
 
 Targets::Targets(Stack& stack) : stack_(stack), host_(stack.host()) {
   stack_.set_finder([this](path::Path target, std::string why) { return find_in_sweep(std::move(target), std::move(why)); });
@@ -106,11 +129,11 @@ async::Task<> Targets::find_names() {
 
 async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   const NamedTarget& pattern = patterns_.front();
-  const Search search = co_await search_for(pattern.word, true);
-  if (search.named.ports.empty()) throw UsageError(pattern.argument + unknown(search, pattern.word, pattern.complaint.value_or("")));
+  const NameSearch search = co_await search_for(pattern.word, true);
+  if (search.found().empty()) throw UsageError(pattern.argument + unknown(search, pattern.complaint.value_or("")));
   stack_.refuse_sets(fmt::format("{} is a pattern: changes need whole words of a name, or an address", in_quotes(pattern.word)));
   std::vector<NamedPath> nodes;
-  for (const NamedEndPort& port : search.named.ports) nodes.push_back({path_to(port), search.names.name_of(port)});
+  for (const NamedEndPort& port : search.found()) nodes.push_back({path_to(port), search.name_of(port)});
   co_return nodes;
 }
 
@@ -125,13 +148,10 @@ async::Task<path::Path> Targets::path(std::string word) {
 }
 
 async::Task<Targets::Meaning> Targets::meaning(std::string word, bool may_sweep) {
-  path::ParsedTarget parsed = address(word);
-  Meaning address;
-  address.is_exact = parsed.path.has_value();
-  address.path = std::move(parsed.path);
-  address.why = parsed.why;
+  Meaning address{this->address(word), false};
+  address.is_exact = address.path.has_value();
   if (address.path || !may_name_node(word)) co_return address;
-  co_return co_await find(std::move(word), std::move(parsed.why), may_sweep);
+  co_return co_await find(std::move(word), std::move(address.why), may_sweep);
 }
 
 bool Targets::is_plain() const { return host_.options().address == path::Form::any && !host_.options().combined; }
@@ -199,22 +219,18 @@ void Targets::parse_sa_path() {
 }
 
 /// What `word` means among the names: in the stored fabric of the command, else in the SA's table, and if that lacks it in a sweep.
-async::Task<Targets::Search> Targets::search_for(std::string word, bool may_sweep) {
+async::Task<NameSearch> Targets::search_for(std::string word, bool may_sweep) {
   const subnet::NodeNameMap& names = stack_.manners().node_name_map();
   if (stored_file_) {
     const subnet::SweptSubnet stored = snapshot::open_fabric(*stored_file_)->take_fabric(nullptr);
-    Search in_stored{NameSearch(ports_in(stored.subnet), names, true), {}};
-    in_stored.named = in_stored.names.meant(word);
-    co_return in_stored;
+    co_return NameSearch(ports_in(stored.subnet), names, true, std::move(word));
   }
   stack_.require_link();
   std::vector<NamedEndPort> ports = co_await named_ports();
-  Search search{NameSearch(std::move(ports), names, false), {}};
-  search.named = search.names.meant(word);
-  if (search.named.ports.empty() && !swept_ && may_sweep) {  // the SA lists what this host may reach, which is less than there is
+  NameSearch search(std::move(ports), names, false, word);
+  if (search.found().empty() && !swept_ && may_sweep) {  // the SA lists what this host may reach, which is less than there is
     co_await sweep();
-    search.names = NameSearch(ports_in(swept_->subnet), names, false);
-    search.named = search.names.meant(word);
+    search = NameSearch(ports_in(swept_->subnet), names, false, word);
   }
   co_return search;
 }
@@ -226,27 +242,26 @@ path::Path Targets::path_to(const NamedEndPort& port) {
   return path;
 }
 
-/// Why `word` means no node. `complaint` says why it is not an address.
-std::string Targets::unknown(const Search& search, std::string_view word, std::string_view complaint) const {
+/// Why a word means no node. `complaint` says why it is not an address.
+std::string Targets::unknown(const NameSearch& search, std::string_view complaint) const {
   const bool is_partial = !stored_file_ && swept_ && !swept_->failures.empty();
-  return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
+  return search.unknown(complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
 }
 
 /// The only node that `word` means, which is not an address for the reason `complaint`.
 async::Task<Targets::Meaning> Targets::find(std::string word, std::string complaint, bool may_sweep) {
-  const Search search = co_await search_for(word, may_sweep);
-  const Named& named = search.named;
+  const NameSearch search = co_await search_for(word, may_sweep);
   Meaning meaning;
-  if (named.ports.empty()) meaning.why = unknown(search, word, complaint);
-  if (named.ports.size() > 1) meaning.why = search.names.ambiguous(named);
+  if (search.found().empty()) meaning.why = unknown(search, complaint);
+  if (search.found().size() > 1) meaning.why = search.ambiguous();
   if (!meaning.why.empty()) co_return meaning;
-  const NamedEndPort& found = named.ports.front();
-  const std::string name = search.names.name_of(found);
+  const NamedEndPort& found = search.found().front();
+  const std::string name = search.name_of(found);
   host_.debug(1, fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
-  meaning.is_exact = may_choose_sets(named.match);
+  meaning.is_exact = may_choose_sets(search.match());
   if (!meaning.is_exact) {
     stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
-                                   inexact(named.match), in_quotes(name), to_text(found.node)));
+                                   inexact(search.match()), in_quotes(name), to_text(found.node)));
   }
   meaning.path = path_to(found);
   co_return meaning;
@@ -286,8 +301,7 @@ async::Task<std::vector<NamedEndPort>> Targets::named_ports() {
 
 async::Task<> Targets::read_node_records() {
   co_await stack_.prepare_sa();
-  const path::IbPath& sa = stack_.transactor().sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) co_return;  // no SA is known
+  if (!stack_.knows_sa()) co_return;
   mad::Result<sa::Nodes> table = co_await node_table();
   if (!table) {
     host_.debug(1, fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
@@ -335,41 +349,12 @@ async::Task<> Targets::sweep() {
   auto swept = std::make_unique<subnet::SweptSubnet>();
   if (host_.options().from && !host_.stored().format().empty()) {  // it need not hold what a sweep requests
     *swept = host_.stored().read_fabric(default_end_port());
-    swept_ = std::move(swept);
-    co_return;
+  } else {
+    subnet::Discovered discovered = co_await subnet::discover(stack_.lowest_transactor(), swept->subnet, stack_.here(), {});
+    swept->failures = std::move(discovered.failures);
+    stack_.count_plan(discovered.stats);
   }
-  subnet::Discovered discovered = co_await subnet::discover(stack_.lowest_transactor(), swept->subnet, stack_.here(), {});
-  swept->failures = std::move(discovered.failures);
-  stack_.count_plan(discovered.stats);
   swept_ = std::move(swept);
-}
-
-/// The path to an end port by its LID, else to its node by a directed route.
-path::Path Targets::address_in(const subnet::Subnet& subnet, subnet::PortIndex end) {
-  path::IbPath by_lid;
-  by_lid.dlid = subnet.lid(end);
-  if (by_lid.dlid.is_unicast()) return by_lid;
-  path::IbDrPath route;
-  route.hops = static_cast<std::uint8_t>(route_to(subnet, subnet.port(end).node, route.route));
-  return route;
-}
-
-/// The end ports of nodes with a description: the one by which the node was found, and others that have a LID.
-std::vector<NamedEndPort> Targets::ports_in(const subnet::Subnet& subnet) {
-  std::vector<NamedEndPort> ports;
-  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    const subnet::Node& node = subnet.node(at);
-    if (!node.has_description) continue;
-    const bool is_switch = node.kind() == subnet::NodeKind::sw;
-    const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
-    for (unsigned number = is_switch ? 0 : 1; number < (is_switch ? 1U : node.slots); ++number) {
-      const subnet::PortIndex end = is_switch ? entry : subnet.port_of(at, number);
-      if (end != entry && !subnet.lid(end).is_unicast()) continue;
-      ports.push_back(
-          {node.guid(), subnet.port(end).number, is_switch, end == entry, std::string(node.description()), address_in(subnet, end)});
-    }
-  }
-  return ports;
 }
 
 }  // namespace ib::tools

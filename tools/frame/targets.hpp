@@ -24,6 +24,7 @@
 namespace ib::tools {
 
 class Host;
+class NameSearch;
 class OptionSet;
 class Stack;
 struct NamedEndPort;
@@ -42,10 +43,8 @@ class Targets {
   /// The path that a word means. Throws UsageError.
   async::Task<path::Path> path(std::string word);
 
-  /// What a word means: a path, or why it means none.
-  struct Meaning {
-    std::optional<path::Path> path;
-    std::string why;
+  /// What a word means.
+  struct Meaning : path::ParsedTarget {
     bool is_exact{};  ///< it is an address, or whole words of a name
   };
   /// If `may_sweep` is false, only the stored fabric or the SA is searched.
@@ -77,7 +76,6 @@ class Targets {
   std::unique_ptr<subnet::SweptSubnet> take_swept() { return std::move(swept_); }
 
  private:
-  struct Search;
   void check_operation(const OptionSet& set, const std::vector<std::string>& words) const;
   void read(NamedTarget target);
   bool is_plain() const;
@@ -87,16 +85,14 @@ class Targets {
   path::ParsedTarget parse_combined(std::string_view word);
   const sys::EndPort* default_end_port();
   void parse_sa_path();
-  async::Task<Search> search_for(std::string word, bool may_sweep);
-  std::string unknown(const Search& search, std::string_view word, std::string_view complaint) const;
+  async::Task<NameSearch> search_for(std::string word, bool may_sweep);
+  std::string unknown(const NameSearch& search, std::string_view complaint) const;
   async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
   async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
   path::Path path_to(const NamedEndPort& port);
   async::Task<std::vector<NamedEndPort>> named_ports();
   async::Task<> read_node_records();
   async::Task<> sweep();
-  static path::Path address_in(const subnet::Subnet& subnet, subnet::PortIndex end);
-  static std::vector<NamedEndPort> ports_in(const subnet::Subnet& subnet);
 
   Stack& stack_;
   Host& host_;

@@ -13,7 +13,6 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/interval.hpp"

@@ -17,10 +17,7 @@ namespace {
 using report::Sink;
 
 void visit_option(Sink& sink, const Option& option) {
-  std::vector<std::string> names;
-  if (option.letter != 0) names.push_back(std::string("-") + option.letter);
-  for (const std::string& name : option.names) names.push_back("--" + name);
-  sink.values("names", names);
+  sink.values("names", option.spellings());
   sink.text_or_null("metavar", option.metavar);
   sink.value("help", option.help);
   sink.value("is_common", option.common);
@@ -75,11 +72,7 @@ class Help final : public Command {
     set.flag("-a --all", all_, "List all commands with their summaries.");
     set.optional_operands();
     set.words("WORD", words_);
-    set.offer([] {
-      std::vector<std::string> names;
-      for (const CommandInfo* info : commands()) names.emplace_back(info->name);
-      return names;
-    });
+    set.offer(commands(), &CommandInfo::name);
     set.notes("WORD is a command, or any words: help then lists the commands and options that fit, and the manual pages that have them.");
     add_common(set, common, group_output);
   }

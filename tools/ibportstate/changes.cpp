@@ -63,7 +63,7 @@ std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std:
   const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsValueRange::name);
   if (range == std::end(diags_ranges) && word != "mkey") return std::nullopt;
   if (text == nullptr) throw DiagsFailure(fmt::format("{} requires an additional parameter", word));
-  if (word == "mkey") return diags_key(common, *text, "New M_Key", "Bad new M_Key\n");
+  if (word == "mkey") return parse_key(common, *text, "New M_Key", "Bad new M_Key\n", true);
   const std::uint64_t value = c_number(*text);
   if ((value >= range->low && value <= range->high) || (range->also != 0 && value == range->also)) return value;
   throw DiagsFailure(fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value)));
@@ -90,7 +90,7 @@ std::vector<std::string_view> names_of_values(std::span<const std::string_view> 
 }
 
 std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetting& setting, const std::string& text) {
-  if (setting.descriptor().secret) return parse_m_key(common, text, "New M_Key");
+  if (setting.descriptor().secret) return parse_key(common, text, "New M_Key", "Bad New M_Key");
   const EnumInfo* const names = setting.descriptor().enumeration;
   std::optional<std::uint64_t> value;
   if (names != nullptr) value = parse_symbol(*names, text);

@@ -144,11 +144,7 @@ class Ibqueryerrors final : public Command {
               [this](std::string_view text) {
                 for (const std::string_view word : split(text)) suppress(word);
               });
-    set.offer([] {
-      std::vector<std::string> names;
-      for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
-      return names;
-    });
+    set.offer(error_counters(), [](const auto* counter) { return counter_name(*counter); });
     add_thresholds(set, wanted_);
     add_report_options(set, wanted_, rules_);
     set.flag("--yes", yes_, "With -k and -K: reset the counters of the whole fabric without a confirmation.");
@@ -281,7 +277,7 @@ class Ibqueryerrors final : public Command {
                                                               : "";
     if (!given.empty()) throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself", given));
     discovery_.has_cache = false;
-    confirms_ = !target_.given() && confirms_reset(stack.host().world(), yes_ || stack.host().options().dry_run);
+    confirms_ = !target_.given() && must_confirm(stack.host().world(), yes_ || stack.host().options().dry_run, lost_counters);
     if (wanted_.clear_counts)
       stack.host().log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }

@@ -114,7 +114,7 @@ class Ibstat final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE", device_);
-    offer_device(set, common);
+    offer_devices(set, common, false);
     set.word("PORT", port_);
     add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
     add_table_options(set, common, table_, keys_of(listed_host_port_columns()));

@@ -101,7 +101,7 @@ class Ibstatus final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE[/PORT]", port_);
-    offer_end_port(set, common);
+    offer_devices(set, common, true);
     add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
     add_common(set, common, group_output);
   }

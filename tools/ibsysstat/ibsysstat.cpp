@@ -105,11 +105,7 @@ class Ibsysstat final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
     set.operand("ping|host|cpu|cpi", [this](std::string_view word) { operation_ = operation_named(word); });
-    set.offer([] {
-      std::vector<std::string> names;
-      for (const SysstatOperation& operation : operations) names.emplace_back(operation.name);
-      return names;
-    });
+    set.offer(operations, &SysstatOperation::name);
     set.instead_of_operands("-S");
     set.notes(
         "Requests the cookie of a ping, the name of the host, its processors, or the\n"

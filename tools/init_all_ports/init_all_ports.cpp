@@ -84,8 +84,9 @@ class InitAllPorts final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (!dry_run_ && !yes_ && !can_confirm(session.host().world()))
-      throw UsageError("All traffic of the subnet would stop: give --yes to do it, or --dry-run to see what would be set");
+    const World& world = session.host().world();
+    const bool confirms = must_confirm(world, dry_run_ || yes_,
+                                       "All traffic of the subnet would stop: give --yes to do it, or --dry-run to see what would be set");
     // Links that train do not answer at a LID.
     if (!discovery_.mode && !session.host().options().use_sa) discovery_.mode = "DR";
     discovery_.retries = session.host().options().retries.value_or(patient_retries);
@@ -95,8 +96,7 @@ class InitAllPorts final : public Command {
     InitReport report(fabric);
     report.dry_run = dry_run_;
     for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric.subnet, node, report.ports);
-    const std::string question = fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size());
-    if (!dry_run_ && !yes_ && !agrees(session.host().world(), question)) throw UsageError("Nothing was set");
+    if (confirms) require_agreement(world, fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size()));
     co_await set_all(session.stack(), fabric, report);
     emit(report);
   }

@@ -82,7 +82,7 @@ class Clear final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.stack().require_exact_targets();
     const bool whole = !target_.given();
-    const bool confirms = whole && confirms_reset(session.host().world(), yes_ || session.host().options().dry_run);
+    const bool confirms = whole && must_confirm(session.host().world(), yes_ || session.host().options().dry_run, lost_counters);
     Fabric fabric;
     std::vector<PortIndex> chosen;
     if (whole) {

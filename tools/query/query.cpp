@@ -113,11 +113,7 @@ class Query final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.operand("METHOD", [this](std::string_view word) { rpc_ = &find_method(word); });
-    set.offer([] {
-      std::vector<std::string> names;
-      for (const mad::RpcName& rpc : mad::rpc_names()) names.emplace_back(rpc.name);
-      return names;
-    });
+    set.offer(mad::rpc_names(), &mad::RpcName::name);
     set.operand("ATTRIBUTE", [this](std::string_view word) {
       if (rpc_ != nullptr) info_ = &find_attribute(*rpc_, word);
     });
@@ -134,7 +130,7 @@ class Query final : public Command {
     set.value("-f --field", "FIELD=VALUE[,FIELD=VALUE]", "Give fields of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
-    set.key("--smkey", sm_key_, "SMKEY",
+    add_key(set, common, "--smkey", sm_key_, "SMKEY",
             "The SM_Key of requests to the SA, zero by default; anything but a number: read from the terminal.");
     add_vs_keys(set, vs_keys_);
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");

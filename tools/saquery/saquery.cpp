@@ -116,11 +116,7 @@ class Saquery final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.operand("ITEM", [this](std::string_view word) { words_.emplace_back(word); });
-    set.offer([] {
-      std::vector<std::string> names;
-      for (const QueryInfo& type : sa::record_types()) names.emplace_back(type.name);
-      return names;
-    });
+    set.offer(sa::record_types(), &QueryInfo::name);
     set.words("ARG|MEMBER=VALUE", words_);
     set.offer([this] { return words_.empty() ? std::vector<std::string>() : member_assignments(words_.front()); });
     set.notes(item_list());

@@ -166,7 +166,7 @@ async::Task<CacheUse> load_cache(Stack& stack, const DiscoveryOptions& options, 
   }
   stack.host().log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
   if (stack.is_port_down()) stack.host().log().warning(stack.down_text());
-  stack.use_cache(std::move(cache));
+  stack.open_cache(cache->file()).use(std::move(cache));
   into = std::move(stored);
   if (!options.fdr10) forget_fdr10(into.subnet);
   forget_unwanted(into, options.needs);

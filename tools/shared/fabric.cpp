@@ -98,7 +98,7 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
   co_await read_fabric(session.stack(), how, source, wanted, fabric);
   if (cache.file) {
-    session.stack().begin_cache(*cache.file, fabric, options.fdr10);
+    session.stack().open_cache(*cache.file).begin(fabric, options.fdr10);
     forget_unwanted(fabric, options.needs);
   }
 }

@@ -16,7 +16,6 @@
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/port_gate.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"

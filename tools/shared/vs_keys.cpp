@@ -26,7 +26,7 @@ phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& fil
     return host.options().from ? phy::VsKeys() : keys;
   }
   if (host.options().from) return {};
-  const auto key = prompt_for_key(*host.options().world, "VS_Key");
+  const auto key = parse_number(read_unseen(*host.options().world, "VS_Key"));
   if (!key) throw UsageError("The VS_Key is not a number");
   return phy::VsKeys(*key);
 }

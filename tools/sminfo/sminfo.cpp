@@ -198,7 +198,7 @@ class Sminfo final : public Command {
         "With ATTR_MOD a SubnSet(SMInfo) follows, which requests the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
     add_settings(set, request_);
-    set.key("--sminfo_smkey --sminfo-smkey", request_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
+    add_key(set, common, "--sminfo_smkey --sminfo-smkey", request_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
     set.instead_of_operands("--all");
     add_table_options(set, common, table_, keys_of(all_manager_columns));

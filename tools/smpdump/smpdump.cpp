@@ -159,12 +159,10 @@ class Smpdump final : public Command {
   path::Path given_path(Stack& stack) const {
     path::Path path = path::IbPath{};
     if (stack.host().options().address == path::Form::direct) {
-      const auto route = read_diags_route(target_.text());
+      std::optional<path::IbDrPath> route = read_diags_route(target_.text());
       if (!route) throw DiagsPanic(fmt::format("bad path str '{}'", target_.text()), 0);
-      path::IbDrPath directed;
-      std::copy(route->begin() + 1, route->end(), directed.route.begin() + 1);
-      directed.hops = static_cast<std::uint8_t>(route->size() - 1);
-      path = directed;
+      route->route[0] = 0;
+      path = *route;
     } else {
       path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text()))};
       path.ib().dqpn = path.ib().sqpn = Qpn{0};

@@ -299,7 +299,8 @@ class Snapshot final : public Command {
               [this](std::string_view text) { also_ = parts_in(text, "--also"); });
     set.offer(part_names());
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
-    set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; anything but a number: read from the terminal.");
+    add_key(set, common, "-c --cckey", cc_key_, "KEY",
+            "The CC_Key of requests for congestion control; anything but a number: read from the terminal.");
     add_vs_keys(set, vs_keys_);
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What leaves a command: text, one document, lines; and the exit status that reports call for.
 #include "tools/frame/emit.hpp"
+#include "tools/frame/diags_words.hpp"
 
 #include <unistd.h>
 

@@ -32,7 +32,7 @@ struct Sample {
   Sample() {
     set.flag("-l --list", list, "list");
     set.flag("--lid_show", lid_show, "show");
-    set.count("-d --debug", debug, "debug");
+    set.action("-d --debug", "debug", [this] { ++debug; });
     set.text("-C --Ca", device, "CA", "device");
     set.number("-p --port-number", port, "N", "port");
   }

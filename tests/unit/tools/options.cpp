@@ -16,11 +16,12 @@ namespace {
 
 struct Fixture {
   Fixture() {
-    set.count("-d --debug", debug, "");
+    set.action("-d --debug", "", [this] { ++debug; });
     set.flag("--dry-run", dry_run, "");
     set.number("-t --timeout", timeout, "MS", "");
     set.text("-C --Ca --ca-name", device, "DEVICE", "");
-    set.optional_value("--json", "lines", "", [this](std::string_view v) { json = v.empty() ? "document" : std::string(v); });
+    set.value("--json", "lines", "", [this](std::string_view v) { json = v.empty() ? "document" : std::string(v); });
+    set.make_value_optional();
     set.action("--last", "", [this] { order += 'l'; });
     set.action("--first", "", [this] { order += 'f'; });
     set.make_early();

@@ -1,16 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/completion/scripts.hpp"
-
-namespace ib::tools::completion {
-namespace {
-
-// Names of nodes are words that a fabric gives: whatever they hold, the shell must take them for text.
-//
-// Bash puts in a reply as it is, for the part of the word behind the last = : or @, or behind a quote that is open. A reply for an open
-// quote begins with that quote: readline then puts it in the place of the one that is typed. It also ends with the quote, since readline
-// closes no quote behind one that is text. Where the shell would expand a part of the word, and behind a quote that is closed, nothing is
-// offered. The script needs nothing of the package bash-completion. zsh and fish quote by themselves what they put in.
-constexpr std::string_view bash = R"script(# bash completion for ibtool: . <(ibtool completion bash)
+# bash completion for ibtool: . <(ibtool completion bash)
 # Sets `reply` to the text $1, quoted for what is open where it is put in: ' " $ (of $') or nothing.
 _ibtool_quote() {
   local back='\' single="'" double='"' dollar='$' tick='`' text=$1
@@ -101,58 +89,3 @@ _ibtool() {
   if [[ ${#COMPREPLY[@]} -eq 1 && -n $more ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -F _ibtool ibtool
-)script";
-
-constexpr std::string_view zsh = R"script(#compdef ibtool
-# zsh completion for ibtool: a file _ibtool in a directory of $fpath, or: source <(ibtool completion zsh)
-_ibtool() {
-  local line word begin=${(Q)PREFIX}
-  [[ $compstate[quote] != \' ]] || begin=$PREFIX
-  local -a before reply shown open open_shown
-  before=("${(@Q)words[2,CURRENT-1]}")
-  while IFS= read -r line; do
-    if [[ $line == :files ]]; then
-      [[ $PREFIX == --*=* ]] && compset -P '*='
-      _files
-      continue
-    fi
-    word=${line%%$'\t'*}
-    line=${line/$'\t'/  -- }
-    if [[ $word == *[=\[] ]]; then
-      open+=("$word") open_shown+=("$line")
-    else
-      shown+=("$line") reply+=("$word")
-    fi
-  done < <(command "${(Q)words[1]}" completion --words -- "${before[@]}" "$begin" 2>/dev/null)
-  (( ${#reply} )) && compadd -l -d shown -a reply
-  (( ${#open} )) && compadd -l -S '' -d open_shown -a open
-}
-if [[ $funcstack[1] == _ibtool ]]; then
-  _ibtool "$@"
-else
-  compdef _ibtool ibtool
-fi
-)script";
-
-constexpr std::string_view fish = R"script(# fish completion for ibtool: ibtool completion fish | source
-function __ibtool_complete
-    set -l words (commandline -opc)
-    set -l word (commandline -ct | string unescape)
-    for line in (command $words[1] completion --words -- $words[2..-1] "$word" 2>/dev/null)
-        if test "$line" = :files
-            __fish_complete_path (string replace -r '^--[^=]*=' '' -- "$word")
-        else
-            printf '%s\n' $line
-        end
-    end
-end
-complete -c ibtool -f -a '(__ibtool_complete)'
-)script";
-
-constexpr Script all[]{{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-
-}  // namespace
-
-std::span<const Script> scripts() { return all; }
-
-}  // namespace ib::tools::completion
