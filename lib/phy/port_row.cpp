@@ -80,16 +80,12 @@ std::optional<Excess> power_alarm(const std::vector<double>& powers, std::uint16
 using report::cell;
 using report::Cell;
 using report::Coded;
+using report::coded_cell;
 using report::counter;
 using report::gauge;
 using report::text_cell;
 
 Cell only_if(bool is_known, Cell value) { return is_known ? std::move(value) : Cell(std::monostate{}); }
-
-template <class Enum>
-Cell coded_cell(bool is_known, Enum value) {
-  return is_known ? Coded{static_cast<double>(value), std::string(to_text(value))} : Coded{};
-}
 
 Cell list_cell(std::vector<std::optional<double>> values) {
   return values.empty() ? report::Numbers() : report::Numbers(std::move(values));
@@ -117,7 +113,7 @@ Cell module_text(const PortRow& row, std::span<const std::uint8_t> text) { retur
 /// A limit of the module, in dBm; one that is zero is not given.
 Cell power_limit(const PortRow& row, std::uint16_t raw) { return only_if(row.has_module() && raw != 0, cell(module_dbm(raw))); }
 
-constexpr std::array<report::Column<PortRow>, link_columns + module_columns> columns{{
+const std::array<report::Column<PortRow>, link_columns + module_columns> columns{{
     {{"fec_mode", "FEC", report::state(), false, true}, [](const PortRow& r) { return coded_cell(r.has(Part::operation), r.fec_mode); }},
     {{"raw_ber", "RAW BER", gauge()}, [](const PortRow& r) { return cell(raw_ber(r)); }},
     {{"effective_ber", "EFFECTIVE", gauge()}, [](const PortRow& r) { return cell(effective_ber(r)); }},
@@ -371,14 +367,8 @@ std::optional<WeakLane> weak_lane(const PortRow& row, double times, double least
   return worst;
 }
 
-const report::Column<PortRow>& row_column(std::size_t number) { return columns.at(number); }
+std::span<const report::Column<PortRow>> row_columns() { return columns; }
 
-void visit(report::Sink& sink, const PortRow& row) {
-  report::MemberWriter writer(sink);
-  for (const report::Column<PortRow>& column : columns) {
-    if (!column.text_only) writer.write(column, column.get(row));
-  }
-  writer.end();
-}
+void visit(report::Sink& sink, const PortRow& row) { report::write_members<PortRow>(sink, columns, row); }
 
 }  // namespace ib::phy

@@ -196,14 +196,8 @@ Window window_between(const PortRow& before, ReceivedBits bits_before, const Por
 // JSON of health have their values from here.
 
 inline constexpr std::size_t link_columns = 16, module_columns = 15;
-/// The column of this number, below link_columns + module_columns. The key of one of the module begins with "module.".
-const report::Column<PortRow>& row_column(std::size_t number);
-
-/// The columns from `first` on for rows of another type; `row_of` is what was read of the port of such a row.
-template <class Row, const PortRow& (*row_of)(const Row& row), std::size_t first, std::size_t... numbers>
-std::vector<report::Column<Row>> columns_of(std::index_sequence<numbers...> /*each*/) {
-  return {report::Column<Row>{row_column(first + numbers), [](const Row& row) { return row_column(first + numbers).get(row_of(row)); }}...};
-}
+/// All of them: first those of the link. The key of one of the module begins with "module.".
+std::span<const report::Column<PortRow>> row_columns();
 
 void visit(report::Sink& sink, const PortRow& row);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
+
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
@@ -39,6 +41,21 @@ bool is_known(const Cell& cell) {
   if (const auto* numbers = std::get_if<Numbers>(&cell)) return numbers->has_value();
   if (const auto* nested = std::get_if<Nested>(&cell)) return !nested->words.empty();
   return !std::holds_alternative<std::monostate>(cell);
+}
+
+/// Cuts the widest columns of words, to eight characters at most, until a line is not wider than `width`.
+void cut_to(std::size_t width, std::vector<std::size_t>& widths, const std::vector<bool>& is_right) {
+  constexpr std::size_t least = 8;
+  std::size_t total = std::accumulate(widths.begin(), widths.end(), between_columns * (widths.size() - 1));
+  while (total > width) {
+    std::size_t widest = widths.size();
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      if (!is_right[column] && widths[column] > least && (widest == widths.size() || widths[column] > widths[widest])) widest = column;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
+    --total;
+  }
 }
 
 }  // namespace
@@ -125,39 +142,37 @@ void MemberWriter::end() {
   object_ = {};
 }
 
-void Aligned::measure(std::size_t column, const Cell& cell) {
-  widths_[column] = std::max(widths_[column], cell_text(cell).size());
-  const bool is_number = std::holds_alternative<std::uint64_t>(cell) || std::holds_alternative<double>(cell);
-  if (!is_number && !std::holds_alternative<std::monostate>(cell)) is_right_[column] = false;
-}
-
-void Aligned::fit(std::size_t width) {
-  constexpr std::size_t least = 8;
-  std::size_t total = between_columns * (widths_.size() - 1);
-  for (const std::size_t column : widths_) total += column;
-  while (total > width) {
-    std::size_t widest = widths_.size();
-    for (std::size_t column = 0; column < widths_.size(); ++column) {
-      if (!is_right_[column] && widths_[column] > least && (widest == widths_.size() || widths_[column] > widths_[widest])) widest = column;
-    }
-    if (widest == widths_.size()) break;
-    --widths_[widest];
-    --total;
-  }
-}
-
-void Aligned::word(std::string& line, std::size_t column, std::string_view word) const {
+void write_aligned(const std::vector<std::string_view>& headings, std::size_t rows,
+                   const std::function<Cell(std::size_t row, std::size_t column)>& cell, std::size_t width,
+                   const std::function<void(std::string_view line)>& write) {
   constexpr std::string_view rest = "..";
-  if (column != 0) line.append(between_columns, ' ');
-  const std::size_t width = widths_[column];
-  if (word.size() > width) {  // the words of a table are ASCII
-    line += word.substr(0, width - rest.size());
-    line += rest;
-    return;
+  std::vector<std::size_t> widths;
+  std::vector<bool> is_right(headings.size(), true);
+  for (const std::string_view heading : headings) widths.push_back(heading.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      const Cell value = cell(row, column);
+      widths[column] = std::max(widths[column], cell_text(value).size());
+      const bool is_number = std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
+      if (!is_number && !std::holds_alternative<std::monostate>(value)) is_right[column] = false;
+    }
   }
-  if (is_right_[column]) line.append(width - word.size(), ' ');
-  line += word;
-  if (!is_right_[column]) line.append(width - word.size(), ' ');
+  cut_to(width, widths, is_right);
+  std::string line;
+  const auto write_line = [&](const auto& word_of) {
+    line.clear();
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      if (column != 0) line.append(between_columns, ' ');
+      std::string word(word_of(column));
+      if (word.size() > widths[column]) word = word.substr(0, widths[column] - rest.size()).append(rest);  // the words of a table are ASCII
+      const std::string blanks(widths[column] - word.size(), ' ');
+      line += is_right[column] ? blanks + word : word + blanks;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    write(line += '\n');
+  };
+  write_line([&](std::size_t column) { return headings[column]; });
+  for (std::size_t row = 0; row < rows; ++row) write_line([&](std::size_t column) { return cell_text(cell(row, column)); });
 }
 
 }  // namespace ib::report

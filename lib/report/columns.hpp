@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A table as rows × columns. A column is a key, a heading, a measure, a meaning and a function that gets the value of a row. The columns of
+// A table as rows × columns. A column is a key, a heading, a measure and a function that gets the value of a row. The columns of
 // a table are stated once, and from them come its aligned text, its JSON and with report::TableSink its CSV and TSV.
 //
-//   constexpr Column<Row> columns[] = {{"lid", "LID", {}, "LID of the port.", [](const Row& row) { return Cell(row.lid); }}, …};
-//   Table<Row> table(columns); table.choose("lid,name"); table.sort_by("-lid"); table.arrange(rows);
+//   const std::vector<Column<Row>> columns{{{.key = "lid", .heading = "LID"}, [](const Row& row) { return row.lid; }}, …};
+//   const Table<Row> table(columns, {.columns = "lid,name", .sort = "-lid"}); table.arrange(rows);
 //   out.write(table.text(rows));  table.visit(sink, "ports", rows);
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +42,6 @@ struct Nested {
 /// The value of a row in a column. std::monostate: not known. A std::string_view is of a text that lives as long as the row.
 using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested, std::string_view>;
 
-/// An optional value as a cell.
 template <class T>
 Cell cell(const std::optional<T>& value) {
   if (!value) return std::monostate{};
@@ -51,23 +51,16 @@ Cell cell(const std::optional<T>& value) {
     return *value;
   }
 }
+/// An enumerator with the word that to_text() has for it.
+template <class Enum>
+Coded coded_cell(bool is_known, Enum value) {
+  return is_known ? Coded{static_cast<double>(value), std::string(to_text(value))} : Coded{};
+}
+/// LID 0 is not known.
+inline Cell lid_cell(Lid lid) { return lid == Lid{} ? Cell() : std::uint64_t{lid.value}; }
 /// A text as a cell; an empty one is not known.
 inline Cell text_cell(std::string text) { return text.empty() ? Cell(std::monostate{}) : Cell(std::move(text)); }
 
-/// The type of a member of JSON.
-enum class JsonType : std::uint8_t {
-  boolean,
-  integer,
-  number,  ///< an integer or a decimal
-  text,
-  guid,    ///< a text: 0002:c903:0000:1491
-  gid,     ///< a text: an IPv6 address
-  hex,     ///< a text: two lower-case hex digits a byte
-  object,  ///< its members are in the dictionary too
-  fields,  ///< an object whose members are the fields of a structure that is named beside it
-};
-
-/// The description of a column, without its rows.
 struct ColumnInfo {
   std::string_view key;      ///< the member in JSON; "module.vendor" is the member `vendor` of the object `module`
   std::string_view heading;  ///< in a text
@@ -75,21 +68,28 @@ struct ColumnInfo {
   bool usual{};      ///< shown in a text where no columns are chosen
   bool coded{};      ///< its cells are Coded: it is two members, KEY and KEY_text
   bool text_only{};  ///< not in JSON, CSV and TSV: a picture of what other columns have
-  // For the dictionary of JSON; a column without a meaning has its word there.
-  std::string_view meaning{};
-  JsonType type{};   ///< of the value, or of each element of the list
-  bool is_list{};    ///< its cells are Numbers
   bool is_needed{};  ///< the object of which it is the first column is null where this cell is std::monostate
 };
 
 template <class Row>
 struct Column : ColumnInfo {
-  Cell (*get)(const Row& row);
+  std::function<Cell(const Row& row)> get;
+  std::shared_ptr<const std::string> name{};  ///< what `key` is a view of, where that is no literal
 };
+
+/// The columns of a part of a row as columns of the row: `part_of(row)` is the part.
+template <class Row, class Part, class PartOf>
+std::vector<Column<Row>> columns_of_part(std::span<const Column<Part>> columns, PartOf part_of) {
+  std::vector<Column<Row>> all;
+  for (const Column<Part>& column : columns) {
+    all.push_back(
+        {static_cast<const ColumnInfo&>(column), [get = column.get, part_of](const Row& row) { return get(part_of(row)); }, column.name});
+  }
+  return all;
+}
 
 /// The value as a word of a text: "-" where it is not known, escaped where it came from the fabric.
 std::string cell_text(const Cell& cell);
-/// Writes the value as the member `key`.
 void write_cell(Sink& sink, std::string_view key, const Cell& cell, const Measure& measure);
 /// Whether `a` comes before `b`. What is not known comes after everything else, also in the reverse order.
 bool comes_before(const Cell& a, const Cell& b, bool reverse);
@@ -112,60 +112,53 @@ class MemberWriter {
   std::vector<const ColumnInfo*> absent_;  ///< its columns
 };
 
-inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
-/// Writes the cells of a row as members of the open object.
 template <class Row>
 void write_members(Sink& sink, std::span<const Column<Row>> columns, const Row& row) {
   MemberWriter writer(sink);
-  for (const Column<Row>& column : columns) writer.write(column, column.get(row));
+  for (const Column<Row>& column : columns) {
+    if (!column.text_only) writer.write(column, column.get(row));
+  }
   writer.end();
 }
 
-/// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column. All words are measured
-/// before the first line is written, so that no line is kept.
-class Aligned {
- public:
-  explicit Aligned(std::size_t columns) : widths_(columns), is_right_(columns, true) {}
-  void measure_heading(std::size_t column, std::string_view word) { widths_[column] = std::max(widths_[column], word.size()); }
-  void measure(std::size_t column, const Cell& cell);
-  /// Where lines are wider than `width`, cuts the widest columns of words (".." at the end), to eight characters at most.
-  void fit(std::size_t width);
-  /// Appends the word of the next column of a line.
-  void word(std::string& line, std::size_t column, std::string_view word) const;
+inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
 
- private:
-  std::vector<std::size_t> widths_;
-  std::vector<bool> is_right_;
+/// Writes lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column. Where lines are
+/// wider than `width`, the widest columns of words are cut (".." at the end), to eight characters at most. `write` gets line by line, so
+/// that the text is never whole in memory; each cell is got twice.
+void write_aligned(const std::vector<std::string_view>& headings, std::size_t rows,
+                   const std::function<Cell(std::size_t row, std::size_t column)>& cell, std::size_t width,
+                   const std::function<void(std::string_view line)>& write);
+
+/// The columns and rows that are wanted of a table.
+struct TableChoice {
+  std::optional<std::string> columns{};  ///< only these, in this order: keys between commas, or "all"
+  std::optional<std::string> sort{};     ///< the column by which rows are sorted: KEY, or -KEY for the greatest value first
+  std::optional<std::size_t> top{};      ///< the number of rows, the first ones after they were sorted
+  bool wide{};                           ///< all columns in a text too
 };
 
-/// `Col` is a ColumnInfo with a member `get` that can be called with a row (report/field_columns.hpp has another one).
-template <class Row, class Col = Column<Row>>
+template <class Row>
 class Table {
  public:
-  explicit Table(std::span<const Col> columns) : columns_(columns.begin(), columns.end()) {}
-
-  /// Shows only these columns, in this order: keys between commas, or "all". Throws UsageError.
-  void choose(std::string_view list) {
-    chosen_ = chosen_columns(list, infos());
-    all_ = chosen_.empty();
-  }
-  /// Shows all columns in a text too.
-  void show_all() { all_ = true; }
-  /// Shows no more rows than these: the first ones, after they were sorted.
-  void keep_first(std::size_t count) { most_rows_ = count; }
-  /// Sorts by the column with that key; "-KEY" is in descending order. Throws UsageError.
-  void sort_by(std::string_view word) {
-    reverse_ = word.starts_with('-');
-    if (reverse_) word.remove_prefix(1);
-    sorted_by_ = chosen_columns(word, infos()).at(0);
+  /// Throws UsageError for a column that is not there.
+  explicit Table(std::span<const Column<Row>> columns, const TableChoice& choice = {})
+      : columns_(columns.begin(), columns.end()), all_(choice.wide), most_rows_(choice.top.value_or(unlimited_width)) {
+    const std::vector<ColumnInfo> infos{columns.begin(), columns.end()};
+    if (choice.columns) {
+      chosen_ = chosen_columns(*choice.columns, infos);
+      all_ = chosen_.empty();
+    }
+    if (!choice.sort) return;
+    reverse_ = choice.sort->starts_with('-');
+    sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), infos).at(0);
   }
 
   /// Whether rows can be written as they come: nothing is sorted.
   bool streams() const { return !sorted_by_; }
-  /// The number of rows that keep_first() said.
   std::size_t most_rows() const { return most_rows_; }
 
-  /// Sorts rows as sort_by() said, where rows that are equal keep their order, and leaves those that keep_first() said.
+  /// Sorts rows, where rows that are equal keep their order, and leaves those that are wanted.
   void arrange(std::vector<Row>& rows) const {
     if (sorted_by_) sort(rows);
     if (rows.size() > most_rows_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most_rows_), rows.end());
@@ -190,26 +183,13 @@ class Table {
   }
   void visit_row(Sink& sink, const Row& row) const { write_row(sink, shown(false), row); }
 
-  /// The rows below the headings of their columns, which are there without rows too. `width` as for Aligned::fit(). `write` gets line by
-  /// line, so that the text is never whole in memory; the values of each row are got twice.
-  template <class Write>
-  void write_text(const std::vector<Row>& rows, std::size_t width, Write write) const {
+  /// The rows below the headings of their columns, which are there without rows too. `width` and `write` as for write_aligned().
+  void write_text(const std::vector<Row>& rows, std::size_t width, const std::function<void(std::string_view line)>& write) const {
     const std::vector<std::size_t> columns = shown(true);
-    Aligned aligned(columns.size());
-    for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure_heading(at, columns_[columns[at]].heading);
-    for (const Row& row : rows)
-      for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure(at, columns_[columns[at]].get(row));
-    aligned.fit(all_ ? unlimited_width : width);
-    std::string line;
-    const auto write_line = [&](const auto& word_of) {
-      line.clear();
-      for (std::size_t at = 0; at < columns.size(); ++at) aligned.word(line, at, word_of(columns[at]));
-      line.erase(line.find_last_not_of(' ') + 1);
-      line += '\n';
-      write(std::string_view(line));
-    };
-    write_line([&](std::size_t column) { return columns_[column].heading; });
-    for (const Row& row : rows) write_line([&](std::size_t column) { return cell_text(columns_[column].get(row)); });
+    std::vector<std::string_view> headings;
+    for (const std::size_t at : columns) headings.push_back(columns_[at].heading);
+    const auto cell = [&](std::size_t row, std::size_t at) { return columns_[columns[at]].get(rows[row]); };
+    write_aligned(headings, rows.size(), cell, all_ ? unlimited_width : width, write);
   }
   /// As above, as one text.
   std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
@@ -249,12 +229,10 @@ class Table {
     return columns;
   }
 
-  std::vector<ColumnInfo> infos() const { return {columns_.begin(), columns_.end()}; }
-
-  std::vector<Col> columns_;
+  std::vector<Column<Row>> columns_;
   std::vector<std::size_t> chosen_;
   bool all_{}, reverse_{};
-  std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();
+  std::size_t most_rows_;
   std::optional<std::size_t> sorted_by_;
 };
 

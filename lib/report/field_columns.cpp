@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t most_bits_of_number = 32;  // longer numbers that are not counters are texts in JSON
 
-/// The elements of a list as a word.
 std::string words_of(Bytes bytes, const FieldInfo& field) {
   if (field.structure != nullptr) return hex_text(field_bytes(bytes, field));
   std::string words;
@@ -24,7 +23,7 @@ std::string words_of(Bytes bytes, const FieldInfo& field) {
   return words;
 }
 
-/// A value that is written as visit_structure() writes it.
+/// A value that is written as visit_fields() writes it.
 Cell nested(Bytes bytes, const FieldInfo& field, Keys keys, std::string words) {
   return Nested{std::move(words), [bytes, &field, keys](Sink& sink, std::string_view key) { visit_member(sink, key, bytes, field, keys); }};
 }
@@ -42,17 +41,40 @@ Cell number_cell(Bytes bytes, const FieldInfo& field, Keys keys) {
   return number;
 }
 
+/// A field of a structure, or of a structure that is nested in it.
+struct FieldPlace {
+  const StructInfo* layout{};
+  const FieldInfo* outer{};  ///< the nested structure, or null
+  const FieldInfo* field{};
+
+  std::string key() const { return outer == nullptr ? std::string(field->name) : fmt::format("{}.{}", outer->name, field->name); }
+  /// A key that is hidden is not known. What is a list, a structure or a long number is Nested.
+  Cell cell(Bytes structure, Keys keys) const;
+};
+
+Cell FieldPlace::cell(Bytes structure, Keys keys) const {
+  const Bytes bytes = outer == nullptr ? structure : field_bytes(structure, *outer);
+  if (keys == Keys::hidden && holds_secret(bytes, *field)) return without_value();
+  if (field->count > 1 || field->structure != nullptr) return nested(bytes, *field, keys, words_of(bytes, *field));
+  const Value value = read_field(bytes, *field);
+  if (std::holds_alternative<std::uint64_t>(value)) return number_cell(bytes, *field, keys);
+  if (const auto* guid = std::get_if<Guid>(&value)) return *guid;
+  if (const auto* lid = std::get_if<Lid>(&value)) return std::uint64_t{lid->value};
+  if (field->kind == FieldKind::text) return std::string(fixed_text(std::get<Bytes>(value)));
+  return nested(bytes, *field, keys, field_text(bytes, *field));
+}
+
 /// The fields of `info` that are not reserved, in their order, with the fields of nested structures.
-std::vector<FieldPlace> field_places(const StructInfo& info, Keys keys) {
+std::vector<FieldPlace> field_places(const StructInfo& info) {
   std::vector<FieldPlace> places;
   for (const FieldInfo& field : info.fields) {
     if (field.reserved) continue;
     if (field.structure == nullptr || field.count > 1) {
-      places.push_back({&info, nullptr, &field, keys});
+      places.push_back({&info, nullptr, &field});
       continue;
     }
     for (const FieldInfo& inner : field.structure->fields) {
-      if (!inner.reserved) places.push_back({&info, &field, &inner, keys});
+      if (!inner.reserved) places.push_back({&info, &field, &inner});
     }
   }
   return places;
@@ -72,58 +94,40 @@ Rank rank_of(const FieldPlace& place) {
   return field.bits > bits_of_short_flags ? Rank::other : Rank::short_flags;
 }
 
-void choose_usual(std::vector<PlacedColumn>& columns, const FieldsShown& shown) {
-  std::size_t chosen = 0;
-  for (const Rank wanted : {Rank::address, Rank::record_id, Rank::state, Rank::short_flags, Rank::number}) {
-    for (PlacedColumn& column : columns) {
-      const FieldPlace& place = column.places.front();
-      if (chosen == shown.most_usual || place.layout != shown.layouts.front() || rank_of(place) != wanted) continue;
-      column.usual = true;
-      ++chosen;
-    }
-  }
-}
-
 }  // namespace
 
-std::string FieldPlace::key() const { return outer == nullptr ? std::string(field->name) : fmt::format("{}.{}", outer->name, field->name); }
-
-Cell FieldPlace::cell(Bytes structure) const {
-  const Bytes bytes = outer == nullptr ? structure : field_bytes(structure, *outer);
-  if (keys == Keys::hidden && holds_secret(bytes, *field)) return without_value();
-  if (field->count > 1 || field->structure != nullptr) return nested(bytes, *field, keys, words_of(bytes, *field));
-  const Value value = read_field(bytes, *field);
-  if (std::holds_alternative<std::uint64_t>(value)) return number_cell(bytes, *field, keys);
-  if (const auto* guid = std::get_if<Guid>(&value)) return *guid;
-  if (const auto* lid = std::get_if<Lid>(&value)) return std::uint64_t{lid->value};
-  if (field->kind == FieldKind::text) return std::string(fixed_text(std::get<Bytes>(value)));
-  return nested(bytes, *field, keys, field_text(bytes, *field));
-}
-
-Cell PlacedColumn::cell(const StructInfo* layout, Bytes structure) const {
-  if (structure.empty()) return std::monostate{};
-  const auto place = std::ranges::find(places, layout, &FieldPlace::layout);
-  return place == places.end() ? without_value() : place->cell(structure);
-}
-
-std::vector<PlacedColumn> placed_columns(const FieldsShown& shown) {
-  std::vector<PlacedColumn> columns;
+std::vector<Column<LaidOut>> field_columns(const FieldsShown& shown) {
+  std::vector<Column<LaidOut>> columns;
+  std::vector<std::vector<FieldPlace>> places;  // by column: one of each layout that has the field
   for (const StructInfo* layout : shown.layouts) {
-    for (const FieldPlace& place : field_places(*layout, shown.keys)) {
-      const std::string key = shown.object.empty() ? place.key() : fmt::format("{}.{}", shown.object, place.key());
-      const auto known = std::ranges::find_if(columns, [&](const PlacedColumn& column) { return *column.name == key; });
-      const bool is_new = known == columns.end();
-      PlacedColumn& column = is_new ? columns.emplace_back() : *known;
-      column.places.push_back(place);
-      column.coded = column.coded || (place.field->enumeration != nullptr && place.field->count == 1);
-      if (!is_new) continue;
-      column.name = std::make_shared<const std::string>(key);
-      column.key = *column.name;
-      column.heading = place.field->iba_name;
-      column.is_needed = !shown.object.empty();
+    for (const FieldPlace& place : field_places(*layout)) {
+      const auto name =
+          std::make_shared<const std::string>(shown.object.empty() ? place.key() : fmt::format("{}.{}", shown.object, place.key()));
+      const auto at = static_cast<std::size_t>(std::ranges::find(columns, *name, &ColumnInfo::key) - columns.begin());
+      if (at == columns.size()) {
+        columns.push_back({{.key = *name, .heading = place.field->iba_name, .is_needed = !shown.object.empty()}, {}, name});
+        places.emplace_back();
+      }
+      if (place.field->enumeration != nullptr && place.field->count == 1) columns[at].coded = true;
+      places[at].push_back(place);
     }
   }
-  choose_usual(columns, shown);
+  std::size_t usual = 0;
+  for (const Rank rank : {Rank::address, Rank::record_id, Rank::state, Rank::short_flags, Rank::number}) {
+    for (std::size_t at = 0; at < columns.size() && usual < shown.most_usual; ++at) {
+      const FieldPlace& place = places[at].front();
+      if (place.layout != shown.layouts.front() || rank_of(place) != rank) continue;
+      columns[at].usual = true;
+      ++usual;
+    }
+  }
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    columns[at].get = [keys = shown.keys, of = places[at]](const LaidOut& row) -> Cell {
+      if (row.bytes.empty()) return std::monostate{};
+      const auto place = std::ranges::find(of, row.layout, &FieldPlace::layout);
+      return place == of.end() ? without_value() : place->cell(row.bytes, keys);
+    };
+  }
   return columns;
 }
 

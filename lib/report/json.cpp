@@ -8,16 +8,6 @@
 #include "base/escape.hpp"
 
 namespace ib::report {
-namespace {
-
-constexpr std::size_t piece = 64 * 1024;  // bytes to collect before a write
-
-}  // namespace
-
-void JsonSink::begin_object(std::string_view key) { begin(key, true); }
-void JsonSink::end_object() { end(true); }
-void JsonSink::begin_array(std::string_view key) { begin(key, false); }
-void JsonSink::end_array() { end(false); }
 
 void JsonSink::literal(std::string_view key, std::string_view value, const Measure& /*measure*/) {
   place(key);
@@ -71,6 +61,7 @@ void JsonSink::new_line() {
 }
 
 void JsonSink::finish_value() {
+  constexpr std::size_t piece = 64 * 1024;  // bytes to collect before a write
   if (levels_.empty()) out_.text() += '\n';
   if (levels_.empty() || out_.text().size() >= piece) out_.flush(levels_.empty());
 }

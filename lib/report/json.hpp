@@ -48,10 +48,10 @@ class JsonSink : public Sink {
   /// Writes to a file in pieces, and at the end of every top-level value. Throws as Output::flush() does.
   explicit JsonSink(Output out, JsonStyle style = JsonStyle::pretty) : out_(std::move(out)), style_(style) {}
 
-  void begin_object(std::string_view key = {}) override;
-  void end_object() override;
-  void begin_array(std::string_view key = {}) override;
-  void end_array() override;
+  void begin_object(std::string_view key = {}) override { begin(key, true); }
+  void end_object() override { end(true); }
+  void begin_array(std::string_view key = {}) override { begin(key, false); }
+  void end_array() override { end(false); }
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void unwind() override;
@@ -87,7 +87,6 @@ class LinesSink : public Sink {
   void end_array() override;
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
-  /// Drops the current line.
   void unwind() override;
   /// There is nothing to drop as long as no line was written.
   bool withdraw() override { return out_.withdraw(); }

@@ -12,8 +12,6 @@
 
 namespace ib::report {
 
-std::string hex64_text(std::uint64_t value) { return fmt::format("0x{:016x}", value); }
-
 void Sink::value(std::string_view key, double v, const Measure& measure) {
   if (!std::isfinite(v)) return literal(key, "null", measure);
   const double size = std::fabs(v);
@@ -25,6 +23,7 @@ void Sink::value(std::string_view key, double v, const Measure& measure) {
   literal(key, {text.data(), end}, measure);
 }
 
+void Sink::hex64(std::string_view key, std::uint64_t value) { text(key, fmt::format("0x{:016x}", value)); }
 void Sink::value(std::string_view key, Guid v) { text(key, to_text(v)); }
 void Sink::value(std::string_view key, const Gid& v) { text(key, to_text(v)); }
 

@@ -29,28 +29,15 @@ struct Measure {
   bool operator==(const Measure&) const = default;
 };
 
-/// A counter, gauge or state in a unit.
 constexpr Measure counter(std::string_view unit = {}) { return {Measure::Kind::counter, unit}; }
 constexpr Measure gauge(std::string_view unit = {}) { return {Measure::Kind::gauge, unit}; }
 constexpr Measure state() { return {Measure::Kind::state, {}}; }
 
 /// "counter", "gauge" or "state"; empty for none.
 constexpr std::string_view name(Measure::Kind kind) {
-  switch (kind) {
-    case Measure::Kind::counter:
-      return "counter";
-    case Measure::Kind::gauge:
-      return "gauge";
-    case Measure::Kind::state:
-      return "state";
-    case Measure::Kind::none:
-      break;
-  }
-  return {};
+  constexpr std::string_view names[] = {"", "counter", "gauge", "state"};
+  return names[static_cast<std::size_t>(kind)];
 }
-
-/// "0x" and 16 digits.
-std::string hex64_text(std::uint64_t value);
 
 /// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are ignored. Strings
 /// may hold any bytes that a remote node sent; the sink escapes them.
@@ -94,14 +81,12 @@ class Sink {
   void value(std::string_view key, Pkey v) { value(key, v.value); }
   void value(std::string_view key, Qpn v) { value(key, v.value); }
   /// A key, mask or ID of 64 bits, not a quantity: a text, 0x and 16 digits, because many readers round numbers of 64 bits.
-  void hex64(std::string_view key, std::uint64_t value) { text(key, hex64_text(value)); }
+  void hex64(std::string_view key, std::uint64_t value);
 
-  /// Writes a value, or null if it is absent.
   template <class T>
   void value(std::string_view key, const std::optional<T>& v) {
     v ? value(key, *v) : null(key);
   }
-  /// Writes `v`, or null if it is not `known`.
   template <class T>
   void value_or_null(std::string_view key, bool known, const T& v) {
     known ? value(key, v) : null(key);
@@ -131,7 +116,6 @@ class Sink {
     for (const auto& item : items) visit(item);
     end_array();
   }
-  /// Writes an array of values.
   template <class Items>
   void values(std::string_view key, const Items& items) {
     array(key, items, [&](const auto& item) { value({}, item); });
@@ -145,7 +129,6 @@ class Sink {
       end_object();
     });
   }
-  /// Writes a text, or null if the text is empty.
   void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };
 

@@ -3,6 +3,8 @@
 #include "report/structure.hpp"
 
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "base/escape.hpp"
 #include "iba/generic.hpp"
@@ -11,97 +13,69 @@
 namespace ib::report {
 namespace {
 
-class Visitor {
- public:
-  Visitor(Sink& sink, Keys keys) : sink_(sink), keys_(keys) {}
+void write_number(Sink& sink, std::string_view key, const FieldInfo& field, std::uint64_t number) {
+  constexpr std::uint32_t most_bits = 32;
+  if (!field.counter && field.bits > most_bits) return sink.hex64(key, number);
+  sink.value(key, number, field.counter ? counter(field.unit) : field.enumeration != nullptr ? state() : Measure{{}, field.unit});
+}
 
-  void field_at(std::string_view key, Bytes bytes, const FieldRef& ref) {
-    const Value value = read_path(bytes, ref);
-    plain(key, *ref.field, value);
-    const auto* number = std::get_if<std::uint64_t>(&value);
-    if (ref.field->enumeration != nullptr && number != nullptr)
-      sink_.text_or_null(std::string(key) + "_text", symbol(*ref.field->enumeration, *number));
+void write_value(Sink& sink, std::string_view key, const FieldInfo& field, const Value& value) {
+  std::visit(
+      [&]<class T>(const T& v) {
+        if constexpr (std::is_same_v<T, Bytes>) {
+          sink.text(key, field.kind == FieldKind::text ? std::string(fixed_text(v)) : hex_text(v));
+        } else if constexpr (std::is_same_v<T, GidPrefix>) {
+          sink.value(key, Gid::from(v, Guid{}));
+        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+          write_number(sink, key, field, v);
+        } else {
+          sink.value(key, v);
+        }
+      },
+      value);
+}
+
+void write_word(Sink& sink, std::string_view key, const EnumInfo& enumeration, std::uint64_t number) {
+  sink.text_or_null(std::string(key) + "_text", symbol(enumeration, number));
+}
+
+/// `inner` is the structure that the field holds, or null.
+void write_member(Sink& sink, std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner, Keys keys) {
+  const auto element = [&](std::string_view of, std::uint32_t index) {
+    if (inner == nullptr) return write_value(sink, of, field, read_field(bytes, field, index));
+    visit_fields(sink, of, field_bytes(bytes, field, index), *inner, keys);
+  };
+  if (keys == Keys::hidden && holds_secret(bytes, field)) {
+    sink.null(key);
+  } else if (field.count == 1) {
+    element(key, 0);
+  } else {
+    sink.begin_array(key);
+    for (std::uint32_t i = 0; i < field.count; ++i) element({}, i);
+    sink.end_array();
   }
-
-  void members(Bytes bytes, const StructInfo& info) {
-    for (const FieldInfo& field : info.fields) {
-      if (!field.reserved) member(field.name, bytes, field, held_structure(bytes, info, field));
-    }
-  }
-
-  /// `inner` is the structure that the field holds, or null.
-  void member(std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner) {
-    if (keys_ == Keys::hidden && holds_secret(bytes, field)) {
-      sink_.null(key);
-    } else if (field.count == 1) {
-      element(key, bytes, field, inner, 0);
-    } else {
-      sink_.begin_array(key);
-      for (std::uint32_t i = 0; i < field.count; ++i) element({}, bytes, field, inner, i);
-      sink_.end_array();
-    }
-    if (field.enumeration != nullptr && field.count == 1)
-      sink_.text_or_null(std::string(key) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
-  }
-
- private:
-  void element(std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner, std::uint32_t index) {
-    if (inner != nullptr) {
-      sink_.begin_object(key);
-      members(field_bytes(bytes, field, index), *inner);
-      sink_.end_object();
-      return;
-    }
-    plain(key, field, read_field(bytes, field, index));
-  }
-
-  void plain(std::string_view key, const FieldInfo& field, const Value& value) {
-    if (const auto* raw = std::get_if<Bytes>(&value)) {
-      if (field.kind == FieldKind::text) {
-        sink_.text(key, fixed_text(*raw));
-      } else {
-        sink_.text(key, hex_text(*raw));
-      }
-    } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
-      sink_.value(key, Gid::from(*prefix, Guid{}));
-    } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-      plain_number(key, field, *number);
-    } else {
-      std::visit([&](const auto& v) { plain_value(key, v); }, value);
-    }
-  }
-
-  void plain_number(std::string_view key, const FieldInfo& field, std::uint64_t number) {
-    constexpr std::uint32_t most_bits = 32;
-    if (!field.counter && field.bits > most_bits) return sink_.hex64(key, number);
-    sink_.value(key, number, field.counter ? counter(field.unit) : field.enumeration != nullptr ? state() : Measure{{}, field.unit});
-  }
-
-  template <class T>
-  void plain_value(std::string_view key, const T& value) {
-    if constexpr (requires { sink_.value(key, value); }) sink_.value(key, value);
-  }
-
-  Sink& sink_;
-  Keys keys_;
-};
+  if (field.enumeration != nullptr && field.count == 1) write_word(sink, key, *field.enumeration, read_number(bytes, field));
+}
 
 }  // namespace
 
-void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) { Visitor(sink, keys).members(bytes, info); }
-
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys) {
   sink.begin_object(key);
-  visit_structure(sink, bytes, info, keys);
+  for (const FieldInfo& field : info.fields) {
+    if (!field.reserved) write_member(sink, field.name, bytes, field, held_structure(bytes, info, field), keys);
+  }
   sink.end_object();
 }
 
 void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref) {
-  Visitor(sink, Keys::shown).field_at(key, bytes, ref);
+  const Value value = read_path(bytes, ref);
+  write_value(sink, key, *ref.field, value);
+  const auto* number = std::get_if<std::uint64_t>(&value);
+  if (ref.field->enumeration != nullptr && number != nullptr) write_word(sink, key, *ref.field->enumeration, *number);
 }
 
 void visit_member(Sink& sink, std::string_view key, Bytes bytes, const FieldInfo& field, Keys keys) {
-  Visitor(sink, keys).member(key, bytes, field, field.structure);
+  write_member(sink, key, bytes, field, field.structure, keys);
 }
 
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) {

@@ -14,23 +14,20 @@
 
 namespace ib::report {
 
-/// Writes a member for each field that is not reserved, under its C++ name, into the open object. Arrays and nested structures
-/// become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the number has no word. Numbers of
-/// more than 32 bits that are not counters are texts, 0x and 16 digits. With Keys::hidden, keys that are set become null. In a MAD format,
-/// `data` is decoded as the attribute that the header names.
-void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// Writes the same members as an object of its own: the member `key`, or an element of an array.
+/// Writes an object, the member `key` or an element of an array, with a member for each field that is not reserved, under its C++ name.
+/// Arrays and nested structures become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the
+/// number has no word. Numbers of more than 32 bits that are not counters are texts, 0x and 16 digits. With Keys::hidden, keys that are set
+/// become null. In a MAD format, `data` is decoded as the attribute that the header names.
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 
-/// Writes the field at `ref` of the structure `bytes`, not a nested one, as the member `key`, and KEY_text as in visit_structure().
+/// Writes the field at `ref` of the structure `bytes`, not a nested one, as the member `key`, and KEY_text as in visit_fields().
 void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref);
 
-/// Writes one field of the structure that begins at `bytes` as the member `key`, as visit_structure() does.
+/// Writes one field of the structure that begins at `bytes` as the member `key`, as visit_fields() does.
 void visit_member(Sink& sink, std::string_view key, Bytes bytes, const FieldInfo& field, Keys keys = Keys::hidden);
 
 /// Writes an attribute in the form of all reports: the member `attribute` is its name, the member `data` holds its fields.
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// Writes a typed attribute in the same form.
 template <class T>
 requires requires { T::info(); }
 void visit_attribute(Sink& sink, const T& value, Keys keys = Keys::hidden) { visit_attribute(sink, wire::packed(value), T::info(), keys); }

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "report/field_columns.hpp"
 
 namespace ib::report {
 namespace {
@@ -60,16 +59,6 @@ std::string tsv_cell(std::string_view value) {
   return escaped;
 }
 
-std::vector<std::string> parts_of(std::string_view path) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t dot = std::min(path.find('.', at), path.size());
-    parts.emplace_back(path.substr(at, dot - at));
-    at = dot + 1;
-  }
-  return parts;
-}
-
 /// A word as the value that it is: a number sorts as one.
 report::Cell value_of(const std::string& word) {
   std::uint64_t whole{};
@@ -80,19 +69,20 @@ report::Cell value_of(const std::string& word) {
   return std::from_chars(begin, end, number).ptr == end ? report::Cell(Coded{number, word}) : report::Cell(std::string_view(word));
 }
 
-/// The names between commas that are among `columns`.
 std::string known_of(std::string_view names, const std::vector<std::string>& columns) {
   std::string known;
   for (const std::string_view name : split(names)) {
-    if (std::ranges::find(columns, name) != columns.end()) known += (known.empty() ? "" : ",") + std::string(name);
+    if (std::ranges::find(columns, name) != columns.end()) add_part(known, name, ",");
   }
   return known;
 }
 
 }  // namespace
 
-TableSink::TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice)
-    : out_(std::move(out)), style_(style), choice_(std::move(choice)), path_(parts_of(rows)) {}
+TableSink::TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice, std::string_view usual, std::size_t width)
+    : out_(std::move(out)), style_(style), choice_(std::move(choice)), usual_(usual), width_(width) {
+  for (const std::string_view part : split(rows, ".")) path_.emplace_back(part);
+}
 
 std::string TableSink::encoded(std::string_view value) const {
   if (style_ == TableStyle::aligned) return std::string(value);
@@ -101,12 +91,12 @@ std::string TableSink::encoded(std::string_view value) const {
 
 /// Whether the member `key` of the present element or document is the list, or the object, that leads to the rows.
 bool TableSink::leads_on(std::string_view key) const {
-  const bool may_lead = place() == Place::document || place() == Place::element;
+  const bool may_lead = role() == Role::document || role() == Role::element;
   return may_lead && open_.size() < path_.size() && path_[open_.size()] == key;
 }
 
 void TableSink::begin_element() {
-  levels_.push_back({.place = Place::element, .first_row = rows_.size()});
+  levels_.push_back({.role = Role::element, .first_row = rows_.size()});
   open_.emplace_back();
 }
 
@@ -128,14 +118,14 @@ void TableSink::begin_object(std::string_view key) {
     json_->begin_object(key);
     ++json_depth_;
   } else if (levels_.empty()) {
-    levels_.push_back({.place = Place::document});
-  } else if (place() == Place::list || (leads_on(key) && open_.size() + 1 == path_.size())) {
+    levels_.push_back({.role = Role::document});
+  } else if (role() == Role::list || (leads_on(key) && open_.size() + 1 == path_.size())) {
     begin_element();
   } else if (holds_cells()) {
-    levels_.push_back({.place = Place::inside, .prefix = prefix_.size()});
+    levels_.push_back({.role = Role::inside, .prefix = prefix_.size()});
     prefix_ += std::string(key) + ".";
   } else {
-    levels_.push_back({.place = Place::ignored});
+    levels_.push_back({.role = Role::ignored});
   }
 }
 
@@ -146,8 +136,8 @@ void TableSink::end_object() {
     return;
   }
   assert(!levels_.empty());
-  if (place() == Place::element) return end_element();
-  if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
+  if (role() == Role::element) return end_element();
+  if (role() == Role::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
   if (!levels_.empty()) return;
   if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_));
@@ -156,7 +146,7 @@ void TableSink::end_object() {
 }
 
 void TableSink::columns(const std::vector<std::string>& names) {
-  if (place() != Place::list || !columns_.empty() || !announced_.empty()) return;
+  if (role() != Role::list || !columns_.empty() || !announced_.empty()) return;
   std::vector<Names> members(path_.size());
   for (std::size_t depth = 0; depth < open_.size(); ++depth) members[depth] = names_in(open_[depth]);
   for (std::string_view name : names) {
@@ -173,11 +163,11 @@ void TableSink::begin_array(std::string_view key) {
     json_->begin_array(key);
     ++json_depth_;
   } else if (leads_on(key)) {
-    levels_.push_back({.place = Place::list});
+    levels_.push_back({.role = Role::list});
   } else if (holds_cells()) {
     begin_json(key);
   } else {
-    levels_.push_back({.place = Place::ignored});
+    levels_.push_back({.role = Role::ignored});
   }
 }
 
@@ -226,7 +216,7 @@ void TableSink::unwind() {
   open_.clear();
   rows_.clear();
   prefix_.clear();
-  if (levels_.size() > 1) levels_.resize(1, {.place = Place::document});
+  if (levels_.size() > 1) levels_.resize(1, {.role = Role::document});
 }
 
 TableSink::Names TableSink::names_in(const Cells& cells) {
@@ -284,32 +274,26 @@ void TableSink::write_head(Names names) {
   if (is_streaming()) line({columns_.begin(), columns_.end()});
 }
 
-/// Writes a row, or keeps it.
 void TableSink::add_line(const std::vector<std::string_view>& cells) {
   if (!is_streaming()) {
     kept_.emplace_back(cells.begin(), cells.end());
-  } else if (written_++ < choice_.most_rows) {
+  } else if (written_++ < choice_.top.value_or(unlimited_width)) {
     line(cells);
   }
 }
 
-/// Writes the rows that were kept.
 void TableSink::write_kept() {
-  std::vector<FieldColumn<Words>> columns;
-  for (std::size_t at = 0; at < columns_.size(); ++at) {
-    FieldColumn<Words>& column = columns.emplace_back();
-    column.key = column.heading = columns_[at];
-    column.get = [at](const Words& words) { return value_of(words[at]); };
-  }
-  Table<Words, FieldColumn<Words>> table(columns);
-  const std::string usual = known_of(choice_.usual, columns_);
-  if (choice_.columns || (style_ == TableStyle::aligned && !choice_.all_columns && !usual.empty()))
-    table.choose(choice_.columns.value_or(usual));
-  if (choice_.all_columns || usual.empty()) table.show_all();
-  if (choice_.sort) table.sort_by(*choice_.sort);
-  table.keep_first(choice_.most_rows);
+  std::vector<Column<Words>> columns;
+  for (std::size_t at = 0; at < columns_.size(); ++at)
+    columns.push_back({{.key = columns_[at], .heading = columns_[at]}, [at](const Words& words) { return value_of(words[at]); }});
+  const std::string usual = known_of(usual_, columns_);
+  TableChoice choice = choice_;
+  choice.wide = choice.wide || usual.empty();
+  if (!choice.columns && !choice.wide) choice.columns = usual;
+  const Table<Words> table(columns, choice);
   table.arrange(kept_);
-  if (style_ == TableStyle::aligned) return table.write_text(kept_, choice_.width, [this](std::string_view text) { out_.text() += text; });
+  if (style_ == TableStyle::aligned)
+    return table.write_text(kept_, choice.wide ? unlimited_width : width_, [this](std::string_view text) { out_.text() += text; });
   line({columns_.begin(), columns_.end()});
   for (const Words& words : kept_) line({words.begin(), words.end()});
 }

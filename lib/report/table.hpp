@@ -26,15 +26,6 @@ enum class TableStyle {
   aligned,  ///< a text: columns as wide as their widest word, "-" for null
 };
 
-/// The columns and rows that are wanted of a table.
-struct TableChoice {
-  std::optional<std::string> columns{}, sort{};  ///< names as Table::choose() and Table::sort_by() take them
-  std::size_t most_rows = unlimited_width;
-  bool all_columns{};                   ///< in an aligned text, too
-  std::string_view usual{};             ///< names between commas: the columns of an aligned text where none are chosen; empty: all
-  std::size_t width = unlimited_width;  ///< of an aligned text, as for Aligned::fit()
-};
-
 /// The first line names the columns: as columns() announced them, else of the first row. It is there without rows where they were
 /// announced.
 /// A cell has the value as in JSON: digits, true or false, a text; null is an empty cell. A text that a spreadsheet would take for a
@@ -44,8 +35,10 @@ struct TableChoice {
 /// Rows are written when the outermost element that contains them, an element of a list of the document, is complete.
 class TableSink : public Sink {
  public:
-  /// `rows` is the place of the rows: "nodes.ports". Throws as Output::flush() does.
-  TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice = {});
+  /// `rows` is the place of the rows: "nodes.ports". `usual`, of an aligned text: names between commas of its columns where none are
+  /// chosen; empty: all. `width` as for write_aligned(). Throws as Output::flush() does.
+  TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice = {}, std::string_view usual = {},
+            std::size_t width = unlimited_width);
 
   void begin_object(std::string_view key = {}) override;
   void end_object() override;
@@ -62,7 +55,7 @@ class TableSink : public Sink {
 
  private:
   /// The role of an open object or array.
-  enum class Place {
+  enum class Role {
     document,
     list,     ///< a list that contains the rows, directly or within its elements
     element,  ///< an element of such a list: the row itself, or an object around it
@@ -70,7 +63,7 @@ class TableSink : public Sink {
     ignored,
   };
   struct Level {
-    Place place;
+    Role role;
     std::size_t prefix = 0;     ///< of `inside`: size of the prefix of names before it
     std::size_t first_row = 0;  ///< of `element`: number of pending rows before it
   };
@@ -85,8 +78,8 @@ class TableSink : public Sink {
   bool is_streaming() const { return style_ != TableStyle::aligned && !choice_.sort; }
   void add_line(const std::vector<std::string_view>& cells);
   void write_kept();
-  Place place() const { return levels_.empty() ? Place::ignored : levels_.back().place; }
-  bool holds_cells() const { return place() == Place::element || place() == Place::inside; }
+  Role role() const { return levels_.empty() ? Role::ignored : levels_.back().role; }
+  bool holds_cells() const { return role() == Role::element || role() == Role::inside; }
   bool leads_on(std::string_view key) const;
   void begin_element();
   void end_element();
@@ -104,6 +97,8 @@ class TableSink : public Sink {
   Output out_;
   TableStyle style_;
   TableChoice choice_;
+  std::string_view usual_;
+  std::size_t width_;
   std::vector<std::size_t> chosen_;  ///< the columns that are shown; empty: all
   std::size_t written_{};
   std::vector<Words> kept_;  ///< rows with all columns, where they do not go out as they come

@@ -108,7 +108,7 @@ class Checker {
   }
 
   void element(const std::string& where, const JsonWord& word, const json& value, const json& siblings) {
-    if (!is_of(word.kind.type, value)) return complain(where, "not of type " + std::string(type_name(word)), value);
+    if (!is_of(word.kind.type, value)) return complain(where, "not of type " + type_name(word), value);
     if (word.key == "match") return match(where, value, siblings);
     if (word.key == "umad") return umad(where, value);
     if (word.key == "levels") return levels(where, value);

@@ -22,7 +22,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
 

@@ -17,7 +17,7 @@
 #include "tools/check_routes/routes.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {

@@ -25,7 +25,6 @@
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/one_node.hpp"
 #include "tools/shared/survey.hpp"
 

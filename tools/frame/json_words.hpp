@@ -6,14 +6,25 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "report/columns.hpp"
 #include "report/sink.hpp"
 
 namespace ib::tools {
 
-using report::JsonType;
+/// The type of a member of JSON.
+enum class JsonType : std::uint8_t {
+  boolean,
+  integer,
+  number,  ///< an integer or a decimal
+  text,
+  guid,    ///< a text: 0002:c903:0000:1491
+  gid,     ///< a text: an IPv6 address
+  hex,     ///< a text: two lower-case hex digits a byte
+  object,  ///< its members are in the dictionary too
+  fields,  ///< an object whose members are the fields of a structure that is named beside it
+};
 
 struct JsonKind {
   constexpr JsonKind(JsonType of, bool is_list = false, bool is_coded = false) : type(of), list(is_list), coded(is_coded) {}
@@ -35,7 +46,7 @@ std::span<const JsonWord> json_words();
 /// The word of that key, or null.
 const JsonWord* find_json_word(std::string_view key);
 /// "integer", "list of objects", …
-std::string_view type_name(const JsonWord& word);
+std::string type_name(const JsonWord& word);
 
 /// The version of the dictionary, which every document names. It is raised when a key changes its type or meaning, or goes.
 inline constexpr std::uint64_t json_schema = 3;

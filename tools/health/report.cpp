@@ -16,7 +16,7 @@
 #include "health/checks/common.hpp"
 #include "phy/port_row.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/fabric_report.hpp"
 #include "tools/shared/remedy_text.hpp"
 
 namespace ib::tools::health {
@@ -93,17 +93,17 @@ Cell evidence_cell(const FindingLine& line) {
 }
 
 // Their words stand in the dictionary of JSON.
-constexpr std::array<report::Column<FindingLine>, 9> all_finding_columns{{
+const std::array<report::Column<FindingLine>, 9> all_finding_columns{{
     {{.key = "check", .heading = "CHECK", .usual = true}, [](const FindingLine& line) { return Cell(line.finding->check->id); }},
-    {{.key = "also", .heading = "ALSO", .is_list = true}, also_cell},
+    {{.key = "also", .heading = "ALSO"}, also_cell},
     {{.key = "level", .heading = "LEVEL", .usual = true}, [](const FindingLine& line) { return Cell(name(*line.finding->level)); }},
     {{.key = "confidence", .heading = "CONFIDENCE"}, [](const FindingLine& line) { return Cell(name(line.finding->confidence)); }},
     {{.key = "text", .heading = "TEXT", .usual = true}, text_cell},
     {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(remedy_text(line.finding->what_to_do())); }},
     {{.key = "provable_error_ratio", .heading = "PROVABLE"},
      [](const FindingLine& line) { return report::cell(provable_ratio_of(*line.finding)); }},
-    {{.key = "ends", .heading = "ENDS", .usual = true, .is_list = true}, ends_cell},
-    {{.key = "evidence", .heading = "EVIDENCE", .is_list = true}, evidence_cell},
+    {{.key = "ends", .heading = "ENDS", .usual = true}, ends_cell},
+    {{.key = "evidence", .heading = "EVIDENCE"}, evidence_cell},
 }};
 
 }  // namespace

@@ -19,7 +19,6 @@
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
 

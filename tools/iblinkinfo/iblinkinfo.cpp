@@ -17,7 +17,6 @@
 #include "tools/iblinkinfo/diags_links.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
 namespace {

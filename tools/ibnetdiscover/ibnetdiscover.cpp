@@ -19,10 +19,9 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/diags_topology.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
-#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
@@ -138,7 +137,7 @@ void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const Lib
     } else if (found.before == none) {
       is.block(text, found.after, {}, new_side);
     } else {
-      was.head(text, found.before, {{}, found.head ? old_side : std::string_view()});
+      was.head(text, found.before, found.head ? old_side : "");
       if (found.head) {
         is.detail(text, found.after, new_side);
         text += '\n';

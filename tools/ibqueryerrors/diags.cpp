@@ -9,7 +9,7 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/diags_fabric.hpp"
-#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/survey.hpp"
 

@@ -16,7 +16,6 @@
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::ibqueryerrors {

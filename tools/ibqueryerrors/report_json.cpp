@@ -81,29 +81,22 @@ Cell details_cell(const ErrorLine& line) {
                         [&line](report::Sink& sink, std::string_view key) { visit_details(sink, key, line.counts); }};
 }
 
-template <std::size_t column>
-Cell count_cell(const ErrorLine& line) {
-  return report::cell(line.counts.count(column));
-}
-
 /// A column for each counter that is read. Usual ones are data, and without errors packets too.
-template <std::size_t... at>
-void add_counters(Columns& to, const QueryOptions& wanted, std::index_sequence<at...> /*of counters::columns*/) {
-  const auto add = [&](std::size_t column, Cell (*get)(const ErrorLine&)) {
-    const counters::Column& of = counters::columns[column];
+void add_counters(Columns& to, const QueryOptions& wanted) {
+  const counters::CounterRow any;
+  for (std::size_t at = 0; at < counters::columns.size(); ++at) {
+    const counters::Column& of = counters::columns[at];
     const bool is_read = of.source == counters::Source::counters
                              ? (of.is_traffic() ? wanted.data || wanted.data_only : !wanted.data_only)
                              : of.source != counters::Source::fec && wanted.details && !wanted.data_only;
-    if (!is_read) return;
+    if (!is_read) continue;
     const counters::CounterInfo* counter = counters::find_counter(of.field);
-    const counters::CounterRow row;
-    const FieldInfo& field = row.named_field(column);
+    const FieldInfo& field = any.named_field(at);
     const bool is_usual =
         counter != nullptr && counter->traffic && counter->narrow != nullptr && (wanted.data_only || counter->octets != 0);
-    to.push_back(
-        {{.key = of.field, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = is_usual}, get});
-  };
-  (add(at, count_cell<at>), ...);
+    to.push_back({{.key = of.field, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = is_usual},
+                  [at](const ErrorLine& line) { return report::cell(line.counts.count(at)); }});
+  }
 }
 
 }  // namespace
@@ -184,10 +177,9 @@ void ErrorReport::visit(report::Sink& sink) const {
 
 Columns error_columns(const QueryOptions& wanted) {
   Columns columns = listed_columns_of<ErrorLine>({"node_description", "port_num", "peer.node_description", "peer.port_num"});
-  if (!wanted.data_only) columns.push_back({{.key = "errors", .heading = "ERRORS", .usual = true, .is_list = true}, errors_cell});
-  if (wanted.details && !wanted.data_only)
-    columns.push_back({{.key = "details", .heading = "DETAILS", .usual = true, .is_list = true}, details_cell});
-  add_counters(columns, wanted, std::make_index_sequence<counters::columns.size()>());
+  if (!wanted.data_only) columns.push_back({{.key = "errors", .heading = "ERRORS", .usual = true}, errors_cell});
+  if (wanted.details && !wanted.data_only) columns.push_back({{.key = "details", .heading = "DETAILS", .usual = true}, details_cell});
+  add_counters(columns, wanted);
   return columns;
 }
 

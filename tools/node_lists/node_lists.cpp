@@ -18,9 +18,8 @@
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
-#include "tools/shared/diags_topology.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
 

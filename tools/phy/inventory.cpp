@@ -56,7 +56,7 @@ Cell remark(const EnvironmentLine& line) {
   return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : Cell(std::string());
 }
 
-constexpr std::array<Column<EnvironmentLine>, 9> sensor_columns{{
+const std::array<Column<EnvironmentLine>, 9> sensor_columns{{
     {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
     {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
     {{"sensor", "SENSOR", {}, true}, name},
@@ -136,7 +136,7 @@ struct DeviceLine {
   const phy::DeviceRow* row;
 };
 
-constexpr std::array<Column<DeviceLine>, 6> device_columns{{
+const std::array<Column<DeviceLine>, 6> device_columns{{
     {{"node_guid", "GUID", {}, true}, [](const DeviceLine& l) { return node_guid_cell(*l.fabric, l.row->node); }},
     {{"node_description", "NODE", {}, true}, [](const DeviceLine& l) { return node_name_cell(*l.fabric, l.row->node); }},
     {{"device_id", "DEVICE", {}, true},
@@ -181,21 +181,21 @@ class FirmwareCounts {
 };
 
 template <class Line>
-constexpr std::array<Column<Line>, 2> odd_columns{{
-    {{"is_odd", "ODD"}, [](const Line& l) { return Cell(l.is_odd); }},
-    {{"odd", "ODD", {}, true, false, true}, [](const Line& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
-}};
+std::array<Column<Line>, 2> odd_columns() {
+  return {{
+      {{"is_odd", "ODD"}, [](const Line& l) { return Cell(l.is_odd); }},
+      {{"odd", "ODD", {}, true, false, true}, [](const Line& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
+  }};
+}
 
-constexpr std::array<Column<FirmwareLine>, 7> version_columns{{
+const std::array<Column<FirmwareLine>, 7> version_columns{{
     {{"device_id", "DEVICE", {}, true}, [](const FirmwareLine& l) { return Cell(std::uint64_t{l.device_id}); }},
     {{"psid", "PSID", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
     {{"firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
     {{"node_count", "NODES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
-    odd_columns<FirmwareLine>[0],
-    odd_columns<FirmwareLine>[1],
-    {
-      {"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }
-    },
+    odd_columns<FirmwareLine>()[0],
+    odd_columns<FirmwareLine>()[1],
+    {{"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }},
 }};
 
 std::vector<FirmwareLine> versions_of(const std::vector<DeviceLine>& devices) {
@@ -291,13 +291,12 @@ std::string_view without_object(std::string_view key) { return key.substr(key.fi
 std::vector<Column<ModuleLine>> make_inventory_columns() {
   constexpr std::array<std::string_view, 6> usual{"identifier",    "vendor",          "part_number",
                                                   "serial_number", "module_firmware", "length_meters"};
-  std::vector<Column<ModuleLine>> columns =
-      phy::columns_of<ModuleLine, first_end, phy::link_columns>(std::make_index_sequence<phy::module_columns>());
+  std::vector<Column<ModuleLine>> columns = report::columns_of_part<ModuleLine>(phy::row_columns().last(phy::module_columns), first_end);
   for (Column<ModuleLine>& column : columns) {
     column.key = without_object(column.key);
     column.usual = std::ranges::find(usual, column.key) != usual.end();
   }
-  columns.insert(columns.end(), odd_columns<ModuleLine>.begin(), odd_columns<ModuleLine>.end());
+  std::ranges::move(odd_columns<ModuleLine>(), std::back_inserter(columns));
   columns.push_back({{"ends", "ENDS", {}, true}, ends_cell});
   return columns;
 }
@@ -307,13 +306,13 @@ std::span<const Column<ModuleLine>> inventory_columns() {
   return columns;
 }
 
-constexpr std::array<Column<FirmwareLine>, 6> part_columns{{
+const std::array<Column<FirmwareLine>, 6> part_columns{{
     {{"vendor", "VENDOR", {}, true}, [](const FirmwareLine& l) { return text_cell(l.vendor); }},
     {{"part_number", "PART", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
     {{"module_firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
     {{"module_count", "MODULES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
-    odd_columns<FirmwareLine>[0],
-    odd_columns<FirmwareLine>[1],
+    odd_columns<FirmwareLine>()[0],
+    odd_columns<FirmwareLine>()[1],
 }};
 
 /// One row for each serial number of a vendor. A module without one is a row of its own.

@@ -88,11 +88,6 @@ Cell at_peer(const PhyLine& line, Get get) {
   return peer == subnet::none ? Cell(std::monostate{}) : get(*line.fabric, peer);
 }
 
-template <class Enum>
-Cell coded(bool is_known, Enum value) {
-  return is_known ? Coded{static_cast<double>(value), std::string(to_text(value))} : Coded{};
-}
-
 Cell counter_cell(const PhyLine& line, phy::Part part, std::uint64_t value) {
   return line.row->has(part) ? Cell(value) : Cell(std::monostate{});
 }
@@ -110,8 +105,6 @@ Cell width(const PhyLine& line) {
 }
 
 Cell plane(const PhyLine& line) { return line.by_plane ? Cell(std::uint64_t{line.row->plane}) : Cell(std::monostate{}); }
-
-const phy::PortRow& row_of(const PhyLine& line) { return *line.row; }
 
 std::vector<Column<PhyLine>> columns_of_ports() {
   return {
@@ -137,9 +130,10 @@ std::vector<Column<PhyLine>> columns_of_ports() {
        [](const PhyLine& l) {
          return at_peer(l, [](const Fabric& f, PortIndex at) { return Cell(std::uint64_t{f.subnet.port(at).number}); });
        }},
-      {{"state", "STATE", report::state(), false, true}, [](const PhyLine& l) { return coded(port_of(l).has_info, port_of(l).state()); }},
+      {{"state", "STATE", report::state(), false, true},
+       [](const PhyLine& l) { return report::coded_cell(port_of(l).has_info, port_of(l).state()); }},
       {{"phys_state", "PHYSICAL", report::state(), false, true},
-       [](const PhyLine& l) { return coded(port_of(l).has_info, port_of(l).physical_state()); }},
+       [](const PhyLine& l) { return report::coded_cell(port_of(l).has_info, port_of(l).physical_state()); }},
       {{"speed", "SPEED", gauge("Mb/s of a lane"), false, true}, speed},
       {{"width", "WIDTH", gauge("lanes"), false, true}, width},
   };
@@ -248,7 +242,7 @@ Cell bar(const BinLine& line) {
 std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
   std::vector<Column<PhyLine>> columns = columns_of_ports();
   const auto append = [&columns](std::vector<Column<PhyLine>> more) { std::ranges::move(more, std::back_inserter(columns)); };
-  append(phy::columns_of<PhyLine, row_of, 0>(std::make_index_sequence<phy::link_columns + phy::module_columns>()));
+  append(report::columns_of_part<PhyLine>(phy::row_columns(), [](const PhyLine& line) -> const phy::PortRow& { return *line.row; }));
   if (view.baseline) append(columns_of_former_peer());
   if (view.windows) append(columns_of_windows());
   if (view.lanes) columns.push_back({{"lanes", "LANES"}, lanes_cell});

@@ -16,7 +16,6 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/one_node.hpp"
 #include "tools/shared/survey.hpp"
@@ -41,38 +40,24 @@ struct TrafficLine : PortLine {
   counters::PortChanges counts;
 };
 
-Cell traffic_port_num(const TrafficLine& line) {
-  return line.counts.all_ports ? Cell() : Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
-}
-template <std::size_t at>
-Cell traffic_count(const TrafficLine& line) {
-  return line.counts.failure ? Cell() : Cell(line.counts.changes.at(at).now);
-}
-template <std::size_t at>
-Cell traffic_rate(const TrafficLine& line) {
-  return line.counts.failure ? Cell() : report::cell(line.counts.changes.at(at).per_second);
-}
-
-template <std::size_t at>
-void add_traffic_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
-  constexpr TrafficCounter of = traffic_counters[at];
-  const FieldInfo& field = *counters::find_counter(of.name)->narrow;
-  to.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
-                traffic_count<at>});
-  if (rates)
-    to.push_back({{.key = of.key_of_rate, .heading = of.heading_of_rate, .measure = report::gauge(), .usual = true}, traffic_rate<at>});
-}
-
 /// The columns of a port, and of data and packets; with `rates` also how fast they grow.
 std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
   auto columns = listed_columns_of<TrafficLine>({"node_description", "lid", "port_num", "peer.node_description"});
-  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = traffic_port_num;
+  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = [](const TrafficLine& line) {
+    return line.counts.all_ports ? Cell() : std::uint64_t{line.fabric->subnet.port(line.port).number};
+  };
   columns.push_back({{.key = "error", .heading = "ERROR"},
                      [](const TrafficLine& line) { return report::text_cell(line.counts.failure ? line.counts.failure->message() : ""); }});
-  add_traffic_columns<0>(columns, rates);
-  add_traffic_columns<1>(columns, rates);
-  add_traffic_columns<2>(columns, rates);
-  add_traffic_columns<3>(columns, rates);
+  for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
+    const TrafficCounter& of = traffic_counters.at(at);
+    const FieldInfo& field = *counters::find_counter(of.name)->narrow;
+    columns.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
+                       [at](const TrafficLine& line) { return line.counts.failure ? Cell() : line.counts.changes.at(at).now; }});
+    if (!rates) continue;
+    columns.push_back(
+        {{.key = of.key_of_rate, .heading = of.heading_of_rate, .measure = report::gauge(), .usual = true},
+         [at](const TrafficLine& line) { return line.counts.failure ? Cell() : report::cell(line.counts.changes.at(at).per_second); }});
+  }
   return columns;
 }
 

@@ -31,25 +31,17 @@ struct NamedNode {
   std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
 };
 
-using report::Cell;
 using report::Column;
 
-// Their meanings in the dictionary of JSON are in tools/shared/fabric_columns.cpp.
-constexpr std::array<Column<NamedNode>, 7> node_list_columns{{
-    {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return Cell(node.record.node_info.node_guid); }},
+const std::array<Column<NamedNode>, 7> node_list_columns{{
+    {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return node.record.node_info.node_guid; }},
     {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true},
-     [](const NamedNode& node) {
-       const smp::NodeType type = node.record.node_info.node_type;
-       return Cell(report::Coded{static_cast<double>(type), std::string(smp::to_text(type))});
-     }},
-    {{.key = "node_description", .heading = "NODE", .usual = true},
-     [](const NamedNode& node) { return Cell(description_of(node.record)); }},
+     [](const NamedNode& node) { return report::coded_cell(true, node.record.node_info.node_type); }},
+    {{.key = "node_description", .heading = "NODE", .usual = true}, [](const NamedNode& node) { return description_of(node.record); }},
     {{.key = "node_name", .heading = "NAME"}, [](const NamedNode& node) { return report::text_cell(node.mapped.value_or("")); }},
-    {{.key = "port_guid", .heading = "PORT GUID", .usual = true},
-     [](const NamedNode& node) { return Cell(node.record.node_info.port_guid); }},
-    {{.key = "port_num", .heading = "PORT", .usual = true},
-     [](const NamedNode& node) { return Cell(std::uint64_t{node.record.node_info.local_port_num}); }},
-    {{.key = "lid", .heading = "LID", .usual = true}, [](const NamedNode& node) { return Cell(std::uint64_t{node.record.lid.value}); }},
+    {{.key = "port_guid", .heading = "PORT GUID", .usual = true}, [](const NamedNode& node) { return node.record.node_info.port_guid; }},
+    {{.key = "port_num", .heading = "PORT", .usual = true}, [](const NamedNode& node) { return node.record.node_info.local_port_num; }},
+    {{.key = "lid", .heading = "LID", .usual = true}, [](const NamedNode& node) { return node.record.lid.value; }},
 }};
 
 struct NodesReport final : Report {
@@ -266,7 +258,7 @@ void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const 
   }
   if (nodes.torn) warn_torn(stack.host().log(), nodes.records.size());
   if (table.given()) {
-    table.apply(report.table);
+    report.table = table_of<NamedNode>(node_list_columns, table);
     report.table.arrange(report.nodes);
     report.most_width = table_width(stack.host().world().out);
   }

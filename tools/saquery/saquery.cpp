@@ -55,18 +55,16 @@ std::vector<std::string> member_assignments(const std::string& item) {
 
 /// The records of a report as a table, in which each field is a column.
 struct RecordTable final : Report {
-  using Column = report::FieldColumn<Bytes>;
-
   RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
       : found(std::move(of)),
-        list("records", table_of<Bytes, Column>(columns_of(*found.records.type, found.keys), options), rows_of(found.records), file) {}
+        list("records", table_of<Bytes>(columns_of(*found.records.type, found.keys), options), rows_of(found.records), file) {}
   static std::vector<Bytes> rows_of(const sa::Records& records) {
     std::vector<Bytes> rows;
     for (const Bytes record : records.bytes) rows.push_back(record);
     return rows;
   }
-  static std::vector<Column> columns_of(const StructInfo& type, Keys keys) {
-    return report::field_columns<Bytes>({{&type}, keys}, [](Bytes record) { return record; });
+  static std::vector<report::Column<Bytes>> columns_of(const StructInfo& type, Keys keys) {
+    return report::field_columns<Bytes>({{&type}, keys}, [&type](Bytes record) { return report::LaidOut{&type, record}; });
   }
 
   void visit(report::Sink& sink) const override {
@@ -77,7 +75,7 @@ struct RecordTable final : Report {
   Exit status() const override { return found.status(); }
 
   FormedReport found;
-  ListReport<Bytes, Column> list;
+  ListReport<Bytes> list;
 };
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 
@@ -16,11 +17,9 @@ namespace {
 using subnet::Mismatch;
 using subnet::NodeKind;
 using subnet::PortIndex;
-using enum report::JsonType;
 
 constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
 constexpr std::string_view kind_words[] = {"node", "port", "errors"};
-constexpr CheckKind kinds[] = {CheckKind::node, CheckKind::port, CheckKind::errors};
 
 std::string_view relation_words(Mismatch::Relation relation) {
   constexpr std::string_view words[] = {"equal", "not_equal", "at_most"};
@@ -42,42 +41,23 @@ void visit_findings(report::Sink& sink, std::string_view key, const subnet::Mism
 
 report::Cell findings_cell(const CheckLine& line) {
   std::string words;
-  for (const Mismatch& finding : line.row->findings) words += (words.empty() ? "" : "; ") + finding.sentence();
+  for (const Mismatch& finding : line.row->findings) add_part(words, finding.sentence(), "; ");
   return report::Nested{std::move(words),
                         [&line](report::Sink& sink, std::string_view key) { visit_findings(sink, key, line.row->findings); }};
 }
 
-report::Cell port_num_cell(const CheckLine& line) {
-  return line.row->all_ports ? report::Cell() : report::Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
-}
-
 std::vector<report::Column<CheckLine>> all_check_columns() {
   std::vector<report::Column<CheckLine>> columns{
-      {{.key = "check",
-        .heading = "CHECK",
-        .usual = true,
-        .meaning = "What a check looks at: node (what the SA says of it), port, or errors (counters); of health the name of the check: "
-                   "link-slow.",
-        .type = text},
-       [](const CheckLine& line) { return report::Cell(kind_words[static_cast<unsigned>(line.row->kind)]); }},
-      {{.key = "verdict",
-        .heading = "VERDICT",
-        .usual = true,
-        .meaning = "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of "
-                   "health healthy, findings or unknown.",
-        .type = text},
-       [](const CheckLine& line) { return report::Cell(verdict_of(*line.row)); }}};
-  const auto of_port = listed_columns_of<CheckLine>({"node_description", "lid", "port_num"});
-  for (const std::string_view key : {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"})
-    columns.push_back(*std::ranges::find(of_port, key, &report::ColumnInfo::key));
-  columns.back().get = port_num_cell;
-  columns.push_back({{.key = "findings",
-                      .heading = "FINDINGS",
-                      .usual = true,
-                      .meaning = "What a check found to be wrong.",
-                      .type = object,
-                      .is_list = true},
-                     findings_cell});
+      {{.key = "check", .heading = "CHECK", .usual = true},
+       [](const CheckLine& line) { return kind_words[static_cast<unsigned>(line.row->kind)]; }},
+      {{.key = "verdict", .heading = "VERDICT", .usual = true}, [](const CheckLine& line) { return verdict_of(*line.row); }}};
+  auto of_port = listed_columns_of<CheckLine>({"node_description", "lid", "port_num"},
+                                              {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"});
+  of_port.back().get = [](const CheckLine& line) {
+    return line.row->all_ports ? report::Cell() : std::uint64_t{line.fabric->subnet.port(line.port).number};
+  };
+  std::ranges::move(of_port, std::back_inserter(columns));
+  columns.push_back({{.key = "findings", .heading = "FINDINGS", .usual = true}, findings_cell});
   return columns;
 }
 
@@ -99,9 +79,9 @@ void CheckReport::add(CheckRow row) {
 }
 
 void CheckReport::count(const CheckRow& row) {
-  has_[static_cast<unsigned>(row.kind)] = true;
-  ++counts(row.kind).checked;
-  if (row.failed()) ++counts(row.kind).bad;
+  RowCounts& counts = counts_.at(static_cast<std::size_t>(row.kind));
+  ++counts.checked;
+  if (row.failed()) ++counts.bad;
 }
 
 void CheckReport::show(CheckRow row) {
@@ -153,12 +133,10 @@ void CheckReport::text(TextOut& out) const {
     }
   }
   if (one) return;
-  const Counts& nodes = counts(CheckKind::node);
+  const auto& [nodes, ports, errors] = counts_;
   out.print("## Summary: {} nodes checked, {} bad nodes found\n", nodes.checked, nodes.bad);
-  const Counts& ports = counts(CheckKind::port);
-  if (has_[1]) out.print("##          {} ports checked, {} ports with bad state found\n", ports.checked, ports.bad);
-  const Counts& errors = counts(CheckKind::errors);
-  if (has_[2]) out.print("##          {} ports checked, {} ports have errors beyond threshold\n", errors.checked, errors.bad);
+  if (ports.checked != 0) out.print("##          {} ports checked, {} ports with bad state found\n", ports.checked, ports.bad);
+  if (errors.checked != 0) out.print("##          {} ports checked, {} ports have errors beyond threshold\n", errors.checked, errors.bad);
 }
 
 std::vector<CheckLine> CheckReport::lines() const {
@@ -175,14 +153,16 @@ void CheckReport::emit(Emit& emit, const TableOptions& options, std::FILE* file)
 
 void CheckReport::visit(report::Sink& sink) const {
   report::Table<CheckLine>(check_columns()).visit(sink, "checks", lines());
-  sink.array("summary", kinds, [&](CheckKind kind) {
-    if (!has_[static_cast<unsigned>(kind)]) return;
+  sink.begin_array("summary");
+  for (std::size_t kind = 0; kind < counts_.size(); ++kind) {
+    if (counts_[kind].checked == 0) continue;
     sink.begin_object();
-    sink.value("check", kind_words[static_cast<unsigned>(kind)]);
-    sink.value("checked", counts(kind).checked);
-    sink.value("bad", counts(kind).bad);
+    sink.value("check", kind_words[kind]);
+    sink.value("checked", counts_[kind].checked);
+    sink.value("bad", counts_[kind].bad);
     sink.end_object();
-  });
+  }
+  sink.end_array();
   visit_failures(sink);
 }
 

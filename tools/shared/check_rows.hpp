@@ -12,29 +12,24 @@
 
 #include "subnet/model/port_checks.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 
 enum class CheckKind : std::uint8_t { node, port, errors };
 
-/// The checks of one kind on one port.
 struct CheckRow {
   CheckKind kind{};
   subnet::PortIndex port = subnet::none;  ///< for a check of a node: its end port
   bool all_ports{};                       ///< the counters of all ports of a switch together; `port` is its port 0
   subnet::Mismatches findings{};
 
-  /// Whether the row counts as bad: it has an error, or a counter is greater than its threshold.
   bool failed() const;
 };
 
-/// A row of a table.
 struct CheckLine : PortLine {
   const CheckRow* row;
 };
-/// The columns of a check, also in JSON.
 std::span<const report::Column<CheckLine>> check_columns();
 
 class CheckReport final : public FabricReport {
@@ -49,7 +44,6 @@ class CheckReport final : public FabricReport {
 
   /// Counts and prints a row. A row for all ports of a switch is not counted.
   void add(CheckRow row);
-  /// Only counts the row.
   void count(const CheckRow& row);
   /// Only keeps the row for the text. A row without findings is kept only if `verbose` is set.
   void show(CheckRow row);
@@ -64,18 +58,15 @@ class CheckReport final : public FabricReport {
   void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
 
  private:
-  struct Counts {
+  struct RowCounts {
     unsigned checked{}, bad{};
   };
-  Counts& counts(CheckKind kind) { return counts_[static_cast<unsigned>(kind)]; }
-  const Counts& counts(CheckKind kind) const { return counts_[static_cast<unsigned>(kind)]; }
   std::string header(const CheckRow& row) const;
   std::string coloured(std::string_view code, std::string text) const;
   std::vector<CheckLine> lines() const;
 
   std::vector<CheckRow> rows_;
-  std::array<Counts, 3> counts_{};
-  std::array<bool, 3> has_{};
+  std::array<RowCounts, 3> counts_{};  ///< by CheckKind
 };
 
 }  // namespace ib::tools

@@ -18,9 +18,6 @@ std::string link_layer_text(const sys::EndPort& port);
 /// The devices in the order of infiniband-diags: sorted by their names as texts (mlx5_10 before mlx5_2).
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
-/// The columns of a device and of an end port, also in JSON.
-std::span<const report::Column<sys::Device>> host_device_columns();
-std::span<const report::Column<sys::EndPort>> host_port_columns();
 /// A row of a table of end ports, and its columns: of the device, then of the port.
 using EndPortRow = const sys::EndPort*;
 std::span<const report::Column<EndPortRow>> listed_host_port_columns();
@@ -33,11 +30,8 @@ struct DevicesReport : Report {
   };
   std::vector<ListedDevice> devices;
 
-  /// Adds all devices with all their ports.
   void add_all(const sys::DeviceList& list);
-  /// Adds a device with all its ports.
   void add(const sys::Device& device);
-  /// Adds one port with its device.
   void add(const sys::EndPort& port);
   void visit(report::Sink& sink) const override;
   /// Emits the report, or its ports as a table where `options` want one.

@@ -47,17 +47,6 @@ FailureKey key_of(const subnet::Failure& failure) {
   return {failure.node, failure.beyond, failure.kind, failure.attribute, failure.modifier};
 }
 
-/// Reads the source once. The model lists everything that was not read.
-async::Task<> read_fabric(Stack& stack, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
-  wanted.needs = options.needs;
-  const bool is_verbose = !options.silent && stack.host().options().error_level() >= 1;
-  if (is_verbose && !source.name().empty()) stack.host().log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
-  if (is_verbose) wanted.notices = &stack.host().log();
-  const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
-  stack.count_plan(stats);
-  fabric.stored = source.stored();
-}
-
 /// The route to a node that is named by a route from here.
 std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
   std::vector<std::uint8_t> route;
@@ -76,31 +65,6 @@ std::optional<std::vector<std::uint8_t>> stored_route(Host& host, Guid guid) {
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = subnet::route_to(whole, node, route);
   return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);
-}
-
-/// Prints what did not answer.
-void report_outcome(const Host& host, const DiscoveryOptions& options, const Fabric& fabric) {
-  if (!options.silent) print_failures(host, fabric.subnet, fabric.failures);
-}
-
-/// Reads the whole fabric, or takes it from the file of --cache.
-async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  fabric.names = session.manners().node_name_map();
-  const CacheUse cache = co_await load_cache(session.stack(), options, fabric);
-  if (cache.is_loaded) co_return;
-  FabricSource source(session, options);
-  FabricWanted wanted;
-  wanted.radius = options.radius;
-  DiscoveryOptions how = options;
-  if (cache.file) {  // what is kept serves other commands too
-    how.needs = {};
-    wanted.radius = ~0U;
-  }
-  co_await read_fabric(session.stack(), how, source, wanted, fabric);
-  if (cache.file) {
-    session.stack().open_cache(*cache.file).begin(fabric, options.fdr10);
-    forget_unwanted(fabric, options.needs);
-  }
 }
 
 /// Throws snapshot::Outdated if another node is now where a stored fabric has `target`, or if it has no such node.
@@ -191,7 +155,7 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   co_await read_whole(session, options, fabric);
-  report_outcome(session.host(), options, fabric);
+  if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
@@ -203,18 +167,17 @@ async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
                             std::optional<subnet::KnownNode> known) {
   fabric.names = session.manners().node_name_map();
-  FabricSource source(session, options);
   FabricWanted wanted;
   wanted.start = std::move(start);
   wanted.known = known;
   wanted.radius = radius;
-  co_await read_fabric(session.stack(), options, source, wanted, fabric);
+  co_await read_fabric(session, options, source_of(session, options), std::move(wanted), fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours) {
   fabric.names = session.manners().node_name_map();
-  FabricSource source(session, options);
+  const FabricSource source = source_of(session, options);
   const auto keep_part = [&fabric](subnet::SweptSubnet whole, subnet::NodeIndex node) {
     std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, node); });
     static_cast<subnet::SweptSubnet&>(fabric) = std::move(whole);
@@ -225,34 +188,34 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     co_await read_whole(session, options, whole);
     if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), whole, *target.path);
     known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
-  } else if (target.path && source.reads_nodes() && !options.fdr10 && !options.through) {
+  } else if (target.path && reads_nodes(source) && !options.fdr10 && !options.through) {
     known = session.targets().take_swept();
   }
   if (known) {
     const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
     const subnet::NodeIndex node = known->subnet.port(port).node;
     keep_part(std::move(*known), node);
-    report_outcome(session.host(), options, fabric);
+    if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
     co_return node;
   }
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
   wanted.alone = !neighbours;
-  co_await read_fabric(session.stack(), options, source, wanted, fabric);
+  co_await read_fabric(session, options, source, wanted, fabric);
   fabric.route_to_start = route_to(target);
   const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
   if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), start);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
-  if (by_lid && forwards && source.reads_nodes() && is_cut_off(fabric)) {
+  if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.host().options().error_level() >= 1)
       session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
-    co_await read_fabric(session.stack(), options, source, all, whole);
+    co_await read_fabric(session, options, source, all, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
@@ -260,7 +223,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       keep_part(std::move(whole), node);
     }
   }
-  report_outcome(session.host(), options, fabric);
+  if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
   co_return node;
 }
 

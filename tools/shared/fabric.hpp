@@ -20,6 +20,9 @@
 namespace ib::formats {
 struct NetdiscCache;
 }
+namespace ib::sys {
+struct EndPort;
+}
 
 namespace ib::tools {
 
@@ -32,6 +35,7 @@ class Session;
 class Stack;
 struct Target;
 struct TargetPort;
+struct World;
 
 struct DiscoveryOptions {
   std::optional<std::string> mode;                ///< LID, DR or SA
@@ -49,7 +53,8 @@ struct DiscoveryOptions {
   std::function<mad::Transactor&(mad::Transactor& below)> through{};
 };
 
-/// Adds --discovery, --load-cache, --cache, --refresh-cache, --cache-age and --fdr10.
+/// The file of --cache or IBTOOL_CACHE, $C (the device), $P (the port) and $A (both) filled in. Nothing if the command has no cache.
+std::optional<std::string> cache_file(const DiscoveryOptions& options, const World& world, const sys::EndPort& port);
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Adds the options for a command that sets something: --discovery and --fdr10. It has no options for a stored fabric.
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
@@ -62,14 +67,26 @@ bool is_cut_off(const subnet::SweptSubnet& swept);
 struct Fabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
   std::shared_ptr<const formats::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
-  /// Whether the fabric is complete.
   Exit status() const { return failures.empty() ? Exit::ok : Exit::incomplete; }
 
   /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
   std::optional<std::vector<std::uint8_t>> route_to_start = std::vector<std::uint8_t>();
 };
 
-/// Discovers the whole fabric. Prints on stderr what did not answer. Throws as FabricSource does: CannotLoad for a file.
+/// A file that does not hold a fabric, or cannot be read. The programs of infiniband-diags have their own message for it.
+class CannotLoad : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// Whether a fabric is known only from a listing (subnet::Node::is_listed): the states of its ports were not read.
+bool is_listing(const Fabric& fabric);
+/// Reads `file` into `fabric`, which must be empty. Throws CannotLoad.
+void load_fabric(const std::string& file, Fabric& fabric);
+/// As above, for the programs of infiniband-diags: topology text, which these do not read, is not a fabric.
+void load_diags_fabric(const std::string& file, Fabric& fabric);
+
+/// Discovers the whole fabric. Prints on stderr what did not answer. Throws CannotLoad for a file.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// For a command that sends requests to single nodes. With --cache, reads the whole fabric or takes it from the file, so that the answers
 /// to the command's requests are stored in the file and taken from it. Prints which nodes did not answer. Without --cache does nothing.

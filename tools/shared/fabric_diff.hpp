@@ -18,7 +18,6 @@ namespace ib::tools {
 /// What begins a line of one of the two fabrics that are compared, as in diff(1).
 inline constexpr std::string_view old_side = "< ", new_side = "> ";
 
-/// The checks of a comparison.
 struct DiffChecks {
   bool switches{}, cas{}, routers{};  ///< the kinds of nodes, for commands that use them
   bool ports{};                       ///< the ports at the other ends of links
@@ -28,7 +27,6 @@ struct DiffChecks {
   bool any_of_nodes() const { return ports || states || lids || descriptions; }
 };
 
-/// A word of --diffcheck.
 struct DiffKey {
   std::string_view word;
   bool DiffChecks::*check;
@@ -36,11 +34,9 @@ struct DiffKey {
 
 /// The options of a command that compares. `keys` are the words that it knows. `checks` are at first its default checks.
 struct DiffOptions {
-  DiffOptions(std::span<const DiffKey> known, const DiffChecks& by_default) : keys(known), checks(by_default) {}
-
   std::span<const DiffKey> keys;
   DiffChecks checks;
-  std::optional<std::string> file;  ///< the file of --diff
+  std::optional<std::string> file{};  ///< the file of --diff
 };
 
 void add_diff(OptionSet& set, DiffOptions& options);

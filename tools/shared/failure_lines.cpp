@@ -11,6 +11,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
@@ -35,7 +36,7 @@ class Ranges {
       return;
     }
     close();
-    text_ += (text_.empty() ? "" : ", ") + std::to_string(number);
+    add_part(text_, std::to_string(number));
     first_ = last_ = number;
     ++runs_;
   }
@@ -64,31 +65,9 @@ bool is_busy(const subnet::Failure& failure) {
   return failure.kind == FailureKind::refused && error != nullptr && (error->status() & mad::status::busy) != 0;
 }
 
-std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failure, Ranges& ports) {
-  if (failure.node == subnet::none) return failure.why;
-  const std::string who = node_text(subnet, failure.node);
-  if (failure.beyond) {
-    const std::string where = fmt::format("port {} of {}", failure.port, who);
-    if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", where);
-    if (failure.kind == FailureKind::refused) return fmt::format("The node beyond {} does not identify itself.", where);
-    if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
-    return fmt::format("Beyond {}: {}", where, failure.why);
-  }
-  const std::string what =
-      failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
-  if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // no request could be sent
-  switch (failure.kind) {
-    case FailureKind::no_answer:
-      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
-      return fmt::format("No answer from {} about {}.", who, what);
-    case FailureKind::refused:
-      if (is_busy(failure)) return fmt::format("{} stays busy, and does not report its {}.", who, what);
-      return fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "report", what);
-    case FailureKind::no_record:
-      return fmt::format("The SA has no {} of {}.", what, who);
-    default:
-      return fmt::format("{}: {}", who, failure.why);
-  }
+/// Whether a node answered at first and is silent now.
+bool has_stopped(const subnet::Failure& failure) {
+  return failure.kind == FailureKind::no_answer && failure.attribute == "NodeInfo" && !failure.beyond;
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
@@ -119,7 +98,7 @@ bool has_other_owner(const subnet::Failure& failure) { return dynamic_cast<const
 bool is_its_reason(const subnet::Failure& failure) {
   if (failure.node == subnet::none || failure.attribute.empty()) return true;
   if (failure.kind == FailureKind::refused || failure.kind == FailureKind::no_record) return false;
-  return failure.kind != FailureKind::no_answer || (failure.attribute == "NodeInfo" && !failure.beyond);
+  return failure.kind != FailureKind::no_answer || has_stopped(failure);
 }
 
 /// Failures with equal causes share a line.
@@ -128,37 +107,57 @@ Cause line_of(const subnet::Failure& failure) {
   const bool is_of_node = failure.node != subnet::none;
   if (is_silent_pma(failure)) return {is_of_node, false, failure.kind, false, "PMA", {}};
   if (is_of_unknown_owner(failure)) return {is_of_node, false, failure.kind, has_other_owner(failure), "owner", {}};
+  if (has_stopped(failure)) return {is_of_node, false, failure.kind, false, "NodeInfo", {}};  // however many attributes it has not sent
   const std::string attribute = failure.beyond || is_its_reason(failure) ? std::string() : failure.attribute;
   const std::string reason = is_busy(failure) ? "busy" : is_its_reason(failure) ? failure.why : std::string();
   return {is_of_node, failure.beyond, failure.kind, was_set(failure), attribute, reason};
-}
-
-/// A line about several nodes, or about several ports beyond which there is something.
-std::string line_about(const subnet::Failure& failure, const Names& names) {
-  const std::string_view one = failure.beyond ? "port" : "node", many = failure.beyond ? "ports" : "nodes";
-  const std::string some = some_of(names, one, many), &what = failure.attribute;
-  if (failure.beyond) {
-    if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", some);
-    if (failure.kind == FailureKind::refused) return fmt::format("What is beyond them does not identify itself: {}.", some);
-    if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", some);
-    return fmt::format("Beyond {}: {}", some, failure.why);
-  }
-  if (is_silent_pma(failure)) return fmt::format("No answer about counters from {}.", some);
-  if (is_of_unknown_owner(failure) && has_other_owner(failure))
-    return fmt::format("Counters are not read, since other nodes have the LIDs now of {}.", some);
-  if (is_of_unknown_owner(failure)) return fmt::format("Counters are not read, since they do not identify themselves, of {}.", some);
-  if (is_its_reason(failure)) return fmt::format("{}: {}", some, failure.why);
-  if (is_busy(failure)) return fmt::format("No {} from {}: they stay busy.", what, some);
-  if (failure.kind == FailureKind::refused)
-    return fmt::format("A {} of {} is refused by {}.", was_set(failure) ? "Set" : "Get", what, some);
-  if (failure.kind == FailureKind::no_record) return fmt::format("The SA has no {} of {}.", what, some);
-  return fmt::format("No answer about {} from {}.", what, some);
 }
 
 /// The name of what did not answer: a node, or a port of one.
 std::string name_in(const subnet::Subnet& subnet, const subnet::Failure& failure) {
   const std::string node = node_text(subnet, failure.node);
   return failure.beyond ? fmt::format("port {} of {}", failure.port, node) : node;
+}
+
+std::string line_about_beyond(const subnet::Failure& failure, const Names& names) {
+  const bool is_one = names.size() == 1;
+  const std::string where = is_one ? names.front() : some_of(names, "port", "ports");
+  switch (failure.kind) {
+    case FailureKind::no_answer:
+      return fmt::format("No answer from beyond {}.", where);
+    case FailureKind::refused:
+      if (is_one) return fmt::format("The node beyond {} does not identify itself.", where);
+      return fmt::format("What is beyond them does not identify itself: {}.", where);
+    case FailureKind::no_record:
+      return fmt::format("The SA does not know what is beyond {}.", where);
+    default:
+      return fmt::format("Beyond {}: {}", where, failure.why);
+  }
+}
+
+/// A line about one node or several nodes.
+std::string line_about(const subnet::Failure& failure, const Names& names, Ranges& ports) {
+  if (failure.beyond) return line_about_beyond(failure, names);
+  const bool is_one = names.size() == 1;
+  const std::string who = is_one ? names.front() : some_of(names, "node", "nodes");
+  if (!is_one && is_silent_pma(failure)) return fmt::format("No answer about counters from {}.", who);
+  if (!is_one && is_of_unknown_owner(failure)) {
+    const std::string_view why = has_other_owner(failure) ? "other nodes have the LIDs now" : "they do not identify themselves,";
+    return fmt::format("Counters are not read, since {} of {}.", why, who);
+  }
+  if (!is_one && has_stopped(failure))
+    return fmt::format("{}: They answered at first and then stopped answering; not all of their attributes are known.", who);
+  if (is_its_reason(failure)) return fmt::format("{}: {}", who, failure.why);
+  const bool has_ports = is_one && failure.port >= 0 && failure.attribute != "NodeInfo";
+  const std::string what = failure.attribute + (has_ports ? " of " + ports.text() : "");
+  if (failure.kind == FailureKind::no_record) return fmt::format("The SA has no {} of {}.", what, who);
+  if (is_busy(failure))
+    return is_one ? fmt::format("{} stays busy, and does not report its {}.", who, what)
+                  : fmt::format("No {} from {}: they stay busy.", what, who);
+  if (failure.kind == FailureKind::refused)
+    return is_one ? fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "report", what)
+                  : fmt::format("A {} of {} is refused by {}.", was_set(failure) ? "Set" : "Get", what, who);
+  return is_one ? fmt::format("No answer from {} about {}.", who, what) : fmt::format("No answer about {} from {}.", what, who);
 }
 
 /// A line for failures with one cause.
@@ -172,7 +171,7 @@ std::string line_for(const subnet::Subnet& subnet, const std::vector<const subne
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     if (failure->port >= 0 && failure->attribute == first.attribute) ports.add(static_cast<unsigned>(failure->port));
   }
-  return names.size() == 1 ? sentence(subnet, first, ports) : line_about(first, names);
+  return line_about(first, names, ports);
 }
 
 /// With -v: a line for each node and attribute, and the details of the request.
@@ -189,7 +188,7 @@ void print_each(const Host& host, const subnet::Subnet& subnet, const subnet::Fa
       if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
       ++end;
     } while (end < failures.size() && alike(failure, failures[end]));
-    host.log().error(sentence(subnet, failure, ports));
+    host.log().error(failure.node == subnet::none ? failure.why : line_about(failure, {name_in(subnet, failure)}, ports));
     if (failure.error) host.report(*failure.error, false);
     at = end;
   }

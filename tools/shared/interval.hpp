@@ -31,9 +31,7 @@ struct Interval {
 /// Reads a number of seconds with a fraction: 0.001 … 86400. Throws OptionError.
 double parse_seconds(std::string_view text, std::string_view option);
 
-/// Adds --interval and --count.
 void add_interval(OptionSet& set, Interval& interval);
-/// Throws UsageError for a --count without --interval.
 void check_interval(const Interval& interval);
 /// Throws UsageError where the readings repeat and TARGET is a pattern of names: only one node is watched.
 void require_one_target(Targets& targets, const Interval& interval);

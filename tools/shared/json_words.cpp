@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a column of a table says of its member is not repeated here.
 #include "tools/frame/json_words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <vector>
-
-#include "tools/shared/check_rows.hpp"
-#include "tools/shared/devices_report.hpp"
-#include "tools/shared/fabric_columns.hpp"
 
 namespace ib::tools {
 namespace {
@@ -36,12 +30,17 @@ constexpr JsonWord table[] = {
     {"bad", integer, "How many of what was checked are bad.", gauge()},
     {"balanced", boolean, "The ports of the switch that lead to other switches carry alike, null where its table was not read."},
     {"before", object, "A node, port or link in the stored fabric; null: it is not there."},
+    {"best_speed", coded(number), "The highest speed that both ends of the link support: Mb/s of a lane.", gauge("Mb/s of a lane")},
+    {"best_width", coded(integer), "The greatest width that both ends of the link support: lanes.", gauge("lanes")},
     {"beyond", boolean, "What did not answer is the node at the other end of the port."},
     {"bias_ma", number, "Bias current of the laser of a lane; null: the module does not measure it.", gauge("mA")},
     {"bias_milliamperes", list_of(number), "Bias current of the laser of each lane; null: the module does not measure it.", gauge("mA")},
     {"bidirectional", boolean, "Both ends wrote at the same time."},
+    {"board_id", text, "Board of a device of this host."},
     {"bytes", integer, "Bytes written in one direction.", counter("bytes")},
+    {"ca_type", text, "Type of a device of this host."},
     {"can_change", boolean, "The command can change something, of the fabric or of this host."},
+    {"capability_mask", coded(integer), "PortInfo.CapabilityMask."},
     {"capacity", integer, "Entries that a table has room for, null where that was not read."},
     {"change", text,
      "How a counter has changed since the reading before: counted, saturated (delta or more), reset, implausible (more than the link "
@@ -49,6 +48,8 @@ constexpr JsonWord table[] = {
     {"changes", list_of(object), "Fields that a Set changes."},
     {"channel_count", integer, "Ports that send, or pairs of port and VL, of which packets hold one while they wait for another.", gauge()},
     {"channels", list_of(object), "A circle of ports, each held by packets that wait for the next one."},
+    {"check", text,
+     "What a check looks at: node (what the SA says of it), port, or errors (counters); of health the name of the check: link-slow."},
     {"check_state", text,
      "Whether a check was done: done, partly (it looked at what was read, which is not all), not_read (something did not answer) or "
      "skipped (ruled out)."},
@@ -79,6 +80,8 @@ constexpr JsonWord table[] = {
     {"destination", object, "The end port that owns a LID, or to which packets go; null where that is not known."},
     {"destinations", list_of(object), "End ports to which packets go by a port; null unless the node is a switch whose table was read."},
     {"details", list_of(object), "Counters of PortXmitDiscardDetails and PortRcvErrorDetails."},
+    {"device", text, "RDMA device of this host: mlx5_0."},
+    {"device_id", integer, "NodeInfo.DeviceID."},
     {"device_text", text, "What the device reports about a trouble, in its own words."},
     {"devices", list_of(object), "RDMA devices of this host."},
     {"dgid", gid, "Destination GID of a path."},
@@ -90,13 +93,16 @@ constexpr JsonWord table[] = {
     {"dr_dlid", integer, "DrDLID of a directed route."},
     {"dr_slid", integer, "DrSLID of a directed route."},
     {"dry_run", boolean, "Nothing was set."},
+    {"duplicate_guid", boolean, "Another node claims the same node GUID."},
     {"edge_count", integer, "Pairs of ports of which packets hold the first while they wait for the second.", gauge()},
     {"edits", list_of(object), "GUIDs that were put in the place of others."},
     {"effective_ber", number, "Bit error ratio after FEC; 0 where the device has seen no error.", gauge()},
     {"elapsed_seconds", number, "How long it took.", gauge("s")},
     {"end", text, "How a way ends: arrived, unreachable, no_entry, not_read, not_active, no_answer, wrong_port, loop, too_long or no_way."},
+    {"end_port", text, "End port of this host: mlx5_0/1."},
     {"end_port_count", integer, "Number of end ports.", gauge()},
     {"ends", list_of(object), "The two ends of a link; of a finding about something else the nodes or ports that it is about."},
+    {"enhanced_port0", boolean, "SwitchInfo.EnhancedPort0."},
     {"error", text, "What went wrong, in one line."},
     {"errors", list_of(object), "Counters of errors that are beyond their thresholds."},
     {"evidence", list_of(object), "Counters and fields that show a finding."},
@@ -116,16 +122,21 @@ constexpr JsonWord table[] = {
     {"file_bytes", integer, "Its size.", gauge("bytes")},
     {"files", boolean, "The name of a file may stand in the place of the last word."},
     {"finding_count", integer, "Findings in which a check has a part.", gauge()},
+    {"findings", list_of(object), "What a check found to be wrong."},
+    {"firmware", text, "Firmware version of a device."},
     {"first_node", text, "A node with this firmware: the first one."},
     {"flow_label", integer, "Flow label of a path."},
     {"format", text, "Name of the structure whose fields mad holds: SMPFormat."},
     {"former_peer", object, "What a port was linked to in an earlier fabric; members are null where it was not linked."},
     {"found", text, "What a check found, in words or digits."},
     {"from", coded(integer), "Value of a field before."},
+    {"gid", gid, "GID 0 of a port: its subnet prefix and its port GUID."},
     {"greatest", integer, "Most routes that a link of the kind carries in one direction; null: some are not known.", gauge()},
     {"group", text, "Heading under which help lists a command."},
     {"groups", list_of(object), "Groups of a multicast forwarding table."},
+    {"gsi_umad", text, "Device of this host for GMPs: umad0."},
     {"guids", list_of(guid), "GUIDs of a port, by their index."},
+    {"hardware", text, "Hardware version of a device of this host."},
     {"hardware_revision", text, "Revision of a module or cable."},
     {"has_tables", boolean, "The port has VL arbitration tables."},
     {"headers", list_of(object), "Headers that stand before a MAD."},
@@ -138,6 +149,7 @@ constexpr JsonWord table[] = {
     {"hop_histogram", list_of(object), "How many pairs have ways of how many links."},
     {"hop_limit", integer, "Hop limit of a path."},
     {"hops", list_of(object), "Nodes on a way, from the first behind its source to its destination."},
+    {"hoq_life", integer, "PortInfo.HOQLife."},
     {"host", text, "Name that a host gives itself."},
     {"host_count", integer, "Number of channel adapters.", gauge()},
     {"host_links", object, "What links between hosts and switches carry."},
@@ -167,6 +179,7 @@ constexpr JsonWord table[] = {
     {"length_meters", number, "Length of a cable, or greatest reach of a module."},
     {"level", text, "How bad a finding is: error, warning or info."},
     {"levels", fields, "Number of findings by level: error, warning and info."},
+    {"lid", integer, "Base LID of the end port."},
     {"lid_count", integer, "Number of LIDs that ports have.", gauge()},
     {"lids", list_of(integer), "Destination LIDs, of multicast MLIDs."},
     {"limit", number, "What a value, or what was counted, is beyond; null: there is no one number."},
@@ -176,10 +189,12 @@ constexpr JsonWord table[] = {
     {"link_down_events", integer, "How often the link went down, counted by the physical layer.", counter()},
     {"link_downs", integer, "How often the link went down in a window.", gauge()},
     {"link_kind", text, "What a link joins: host (an end port and a switch) or switch (two switches)."},
+    {"link_layer", text, "InfiniBand or Ethernet."},
     {"link_recoveries", integer, "How often the link recovered in a window.", gauge()},
     {"link_recovery_events", integer, "How often the link recovered without going down.", counter()},
     {"links", list_of(object), "Links in each of their directions, named by the port that sends."},
     {"list", text, "With --format jsonl: key of the list that item is an element of."},
+    {"lmc", integer, "LMC of the end port."},
     {"load", object, "What links carry, with --load."},
     {"longer_count", integer, "Pairs whose way has more links than the shortest one.", gauge()},
     {"loops", list_of(object), "Sets of ports, each of which can be reached from each other one by waiting; with a shortest circle each."},
@@ -219,6 +234,10 @@ constexpr JsonWord table[] = {
     {"new_guid", guid, "GUID that was put in the place of old_guid."},
     {"no_lid_count", integer, "End ports with an Active link that have no LID.", gauge()},
     {"node_count", integer, "Number of nodes.", gauge()},
+    {"node_description", text, "What a node reports about itself."},
+    {"node_guid", guid, "NodeInfo.NodeGUID."},
+    {"node_name", text, "Name that the site's map has for a node."},
+    {"node_type", coded(integer), "NodeInfo.NodeType."},
     {"nodes", list_of(object), "Nodes of the fabric."},
     {"nodes_bad", integer, "Nodes with errors.", gauge()},
     {"nodes_checked", integer, "Nodes whose counters were to be read.", gauge()},
@@ -226,6 +245,7 @@ constexpr JsonWord table[] = {
     {"nodes_wanted", integer, "Nodes that were to be read.", gauge()},
     {"not_compared", object, "How many objects are not compared, since it is not known whether one of the two fabrics has them."},
     {"not_read", list_of(object), "What is not known, since a table was not read. No findings."},
+    {"num_ports", integer, "NodeInfo.NumPorts."},
     {"old_guid", guid, "GUID that new_guid took the place of."},
     {"operands", text, "Operands of a command as its usage line has them: [TARGET]."},
     {"operation", text, "What the command was to do, in its own words."},
@@ -242,6 +262,7 @@ constexpr JsonWord table[] = {
     {"peer_address", text, "Internet address of the other end of a bandwidth test."},
     {"per_second", number, "delta by the seconds that it took.", gauge()},
     {"phy", object, "The physical layer of a port, with the keys of ibtool phy; null: it was not read."},
+    {"phys_state", coded(integer), "PortInfo.PortPhysicalState.", state()},
     {"pings", list_of(object), "Each ping."},
     {"pkey", integer, "P_Key of a path."},
     {"pkeys", list_of(integer), "P_Keys of a port, by their index."},
@@ -250,8 +271,10 @@ constexpr JsonWord table[] = {
     {"port_bins", list_of(object), "FEC blocks of all ports by their number of symbols with errors, all in one list."},
     {"port_by_lid", list_of(integer), "Linear forwarding table: output port by LID, null where packets to a LID are dropped."},
     {"port_count", integer, "Ports whose PortInfo was read.", gauge()},
+    {"port_guid", guid, "NodeInfo.PortGUID of the end port."},
     {"port_label", text, "What is printed on the box beside a port; null where that is not known."},
     {"port_lanes", list_of(object), "Lanes in use of all ports, all in one list."},
+    {"port_num", integer, "Number of a port on its node."},
     {"ports", list_of(object), "Ports of a node or a device, or those that the command was to act on."},
     {"ports_bad", integer, "Ports with errors.", gauge()},
     {"ports_checked", integer, "Ports whose counters were to be read.", gauge()},
@@ -265,6 +288,7 @@ constexpr JsonWord table[] = {
      "Errors a bit below which a link without errors is with a confidence of 95 %; without a link the slowest one.", gauge()},
     {"psid", text, "Parameter set of a device (PSID), which names its board."},
     {"purpose", text, "What a command is for, in a sentence."},
+    {"rate_mbps", number, "Signalling rate of the link in Mb/s.", gauge("Mb/s")},
     {"raw_ber", number, "Bit error ratio before FEC; 0 where the device has seen no error.", gauge()},
     {"raw_errors", integer, "Errors before FEC on a lane.", counter()},
     {"raw_errors_per_lane", list_of(integer), "Bit errors before FEC, by lane.", counter()},
@@ -280,7 +304,10 @@ constexpr JsonWord table[] = {
     {"relation", text, "How found should be to expected: equal, not_equal or at_most."},
     {"remedy", text, "What to do about a finding."},
     {"request", text, "A request by its name in ibtool query, with its attribute: PerformanceSet(PMPortCounters)."},
+    {"revision", integer, "NodeInfo.Revision."},
     {"role", text, "Role in a bandwidth test: client or server."},
+    {"route", list_of(integer),
+     "Output ports of a directed route, from the first hop on; of a node null where its route from this host is not known."},
     {"route_count", integer, "Pairs whose packets a link carries in one direction, of those that are known.", gauge()},
     {"routed_lids", integer, "LIDs of end ports to which packets go out by a port.", gauge()},
     {"routes", list_of(object), "Entries of a linear forwarding table: packets to dlid go out by out_port."},
@@ -306,8 +333,13 @@ constexpr JsonWord table[] = {
     {"sl", integer, "Service level of a path."},
     {"sl_to_vl", list_of(integer), "Virtual lane by service level."},
     {"slid", integer, "Source LID of a path."},
+    {"sm_lid", integer, "LID of the port's subnet manager."},
+    {"sm_sl", integer, "Service level to the port's subnet manager."},
+    {"smi_umad", text, "Device of this host for SMPs: umad0."},
     {"source", object, "The end port that packets come from, null where that is not known."},
     {"source_count", integer, "Ports that send.", gauge()},
+    {"speed", coded(number), "Speed of the link: Mb/s of a lane.", gauge("Mb/s of a lane")},
+    {"state", coded(integer), "PortInfo.PortState.", state()},
     {"status", integer, "Exit status of the command."},
     {"structure", text, "Name of the structure whose fields data holds, where that is no attribute."},
     {"summary", list_of(object), "Numbers of what was checked, by check."},
@@ -316,6 +348,8 @@ constexpr JsonWord table[] = {
     {"switch_links", object, "What links between switches carry."},
     {"switches", list_of(object), "Switches, with what was read of their forwarding tables."},
     {"symbol_ber", number, "Symbol error ratio after FEC and retransmission; 0 where the device has seen no error.", gauge()},
+    {"sysfs_rate", text, "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR)."},
+    {"system_image_guid", guid, "NodeInfo.SystemImageGUID."},
     {"target", text, "Name of a node that a pattern of names fits."},
     {"targets", list_of(object), "The results of a command for each node that a pattern of names fits."},
     {"temperature_alarm_celsius", number, "Temperature above which the module raises an alarm."},
@@ -351,11 +385,17 @@ constexpr JsonWord table[] = {
     {"value_after", coded(number), "What a counter or field holds; of a speed Mb/s of a lane."},
     {"value_before", coded(number), "What a counter held at the reading before; null: there was none, or it is a field."},
     {"vendor", text, "Vendor of a module or cable."},
+    {"vendor_id", integer, "NodeInfo.VendorID."},
+    {"verdict", text,
+     "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of health "
+     "healthy, findings or unknown."},
     {"versions", list_of(object), "Firmware versions by type of device and PSID."},
     {"vl", integer, "Virtual lane."},
+    {"vl_stall_count", integer, "PortInfo.VLStallCount."},
     {"voltage_millivolts", number, "Supply voltage of a module.", gauge("mV")},
     {"weight", integer, "Weight of a VL arbitration entry."},
     {"which_end", integer, "Index in ends."},
+    {"width", coded(integer), "Width of the link: lanes.", gauge("lanes")},
     {"window", object, "What a port counted between two readings; members are null where that is not known."},
     {"window_seconds", number, "Time between the two readings of a port, the shortest of all ports.", gauge("s")},
     {"witnesses", list_of(object), "For each port of a circle a pair whose packets hold it and wait for the next one."},
@@ -364,47 +404,21 @@ constexpr JsonWord table[] = {
 };
 static_assert(std::ranges::is_sorted(table, {}, &JsonWord::key));
 
-/// Adds the words of columns that have a meaning, as far as no other table has them.
-template <class Columns>
-void add_words(std::vector<JsonWord>& words, const Columns& columns) {
-  for (const report::ColumnInfo& column : columns) {
-    const bool is_new = std::ranges::find(words, column.key, &JsonWord::key) == words.end();
-    if (is_new && !column.meaning.empty())
-      words.push_back({column.key, {column.type, column.is_list, column.coded}, column.meaning, column.measure});
-  }
-}
-
-std::vector<JsonWord> all_words() {
-  std::vector<JsonWord> words(std::begin(table), std::end(table));
-  add_words(words, node_columns());
-  add_words(words, port_columns());
-  add_words(words, check_columns());
-  add_words(words, host_device_columns());
-  add_words(words, host_port_columns());
-  std::ranges::sort(words, {}, &JsonWord::key);
-  return words;
-}
-
 }  // namespace
 
-std::span<const JsonWord> json_words() {
-  static const std::vector<JsonWord> words = all_words();
-  return words;
-}
+std::span<const JsonWord> json_words() { return table; }
 
 const JsonWord* find_json_word(std::string_view key) {
-  const std::span<const JsonWord> words = json_words();
-  const auto found = std::ranges::lower_bound(words, key, {}, &JsonWord::key);
-  return found != words.end() && found->key == key ? &*found : nullptr;
+  const auto* found = std::ranges::lower_bound(table, key, {}, &JsonWord::key);
+  return found != std::end(table) && found->key == key ? found : nullptr;
 }
 
-std::string_view type_name(const JsonWord& word) {
-  constexpr std::array<std::string_view, 9> one{"boolean", "integer", "number", "text", "GUID", "GID", "hex digits", "object", "structure"};
-  constexpr std::array<std::string_view, 9> list{"boolean",       "list of integers", "list of numbers",
-                                                 "list of texts", "list of GUIDs",    "list of GIDs",
-                                                 "hex digits",    "list of objects",  "list of structures"};
-  static_assert(static_cast<std::size_t>(fields) + 1 == one.size());
-  return (word.kind.list ? list : one)[static_cast<std::size_t>(word.kind.type)];
+std::string type_name(const JsonWord& word) {
+  constexpr std::array<std::string_view, 9> names{"boolean", "integer",    "number", "text",     "GUID",
+                                                  "GID",     "hex digits", "object", "structure"};
+  static_assert(static_cast<std::size_t>(fields) + 1 == names.size());
+  const std::string name(names[static_cast<std::size_t>(word.kind.type)]);
+  return word.kind.list ? "list of " + name + "s" : name;
 }
 
 }  // namespace ib::tools

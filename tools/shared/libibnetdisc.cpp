@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "base/file.hpp"
 #include "formats/netdisc_cache.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/wire.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model/failures.hpp"
@@ -27,7 +27,7 @@
 #include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -130,7 +130,14 @@ class LinkBack {
     if (start_.directed() == nullptr || start_.directed()->hops + route.size() > path::max_hops) co_return;
     const path::Path path = path_by(route);
     const mad::Result<smp::NodeInfo> found = co_await transactor_.try_subn_get<smp::NodeInfo>(path);
-    if (!found) co_return add_silence(last->port, found.shared_error());
+    if (!found) {
+      subnet::Failure failure = port_failure(subnet_, last->port, found.shared_error());
+      failure.attribute = "NodeInfo";
+      failure.modifier = 0;
+      failure.beyond = true;
+      failures_.push_back(std::move(failure));
+      co_return;
+    }
     const subnet::NodeIndex host = subnet_.port(subnet_.start).node;
     if (found->node_guid != subnet_.node(host).guid()) co_return;
     const PortIndex at = subnet_.port_of(host, found->local_port_num);
@@ -174,9 +181,7 @@ class LinkBack {
       failures_.push_back(port_failure(subnet_, at, info.shared_error()));
       co_return !mad::is_timeout(info.error());
     }
-    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
-    info->pack(bytes);
-    subnet_.set_port_info(at, bytes);
+    subnet_.set_port_info(at, wire::packed(*info));
     co_return true;
   }
 
@@ -185,14 +190,6 @@ class LinkBack {
     if (!port.has_info || !subnet::may_be_fdr10(subnet_.node(port.node).info, port.info())) co_return;
     const mad::Result<smp::MlnxExtPortInfo> info = co_await transactor_.try_subn_get<smp::MlnxExtPortInfo>(path, port.number);
     if (info) subnet::store_fdr10(port, *info);
-  }
-
-  void add_silence(PortIndex at, const std::shared_ptr<const mad::MadError>& error) {
-    subnet::Failure failure = port_failure(subnet_, at, error);
-    failure.attribute = "NodeInfo";
-    failure.modifier = 0;
-    failure.beyond = true;
-    failures_.push_back(std::move(failure));
   }
 
   mad::Transactor& transactor_;

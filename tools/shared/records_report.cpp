@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
@@ -27,7 +28,7 @@ constexpr std::string_view line_start = "\t\t";
 constexpr unsigned first_multicast_lid = 0xc000;
 
 /// A nested attribute that is printed.
-struct Part {
+struct HeldAttribute {
   Bytes bytes;
   const StructInfo& info;
   std::uint64_t block;  ///< BlockNum of the record, or 0
@@ -36,19 +37,19 @@ struct Part {
 };
 
 template <class T>
-T unpacked(const Part& part) {
+T unpacked(const HeldAttribute& part) {
   return wire::unpack_short<T>(part.bytes);
 }
 
-void add_flat(std::string& out, const Part& part) { out += dotted(part.bytes, part.info, part.style); }
+void add_flat(std::string& out, const HeldAttribute& part) { out += dotted(part.bytes, part.info, part.style); }
 
-void add_description(std::string& out, const Part& part) {
+void add_description(std::string& out, const HeldAttribute& part) {
   constexpr std::string_view name = "NodeDescription";
   out += fmt::format("{}{}{}{}\n", line_start, name, std::string(part.style.column - name.size(), '.'), escaped(fixed_text(part.bytes)));
 }
 
 /// Prints an attribute with the names of smpquery, under a title.
-void add_section(std::string& out, const Part& part) {
+void add_section(std::string& out, const HeldAttribute& part) {
   DottedOptions style = part.style;
   if (part.names == RecordNames::saquery) {
     style.names = NameStyle::smpquery;
@@ -58,21 +59,21 @@ void add_section(std::string& out, const Part& part) {
   out += fmt::format("\t{} dump:\n", part.info.title) + dotted(part.bytes, part.info, style);
 }
 
-void add_linear_table(std::string& out, const Part& part) {
+void add_linear_table(std::string& out, const HeldAttribute& part) {
   out += fmt::format("{0}LFT:\n{0}LID\tPort Number\n", line_start);
   std::uint64_t lid = part.block * 64;
   for (const std::uint8_t port : unpacked<smp::LinearForwardingTable>(part).port_block)
     out += fmt::format("{}{}\t{}\n", line_start, lid++, port);
 }
 
-void add_multicast_table(std::string& out, const Part& part) {
+void add_multicast_table(std::string& out, const HeldAttribute& part) {
   out += fmt::format("{0}MFT:\n{0}MLID\tPort Mask\n", line_start);
   std::uint64_t lid = first_multicast_lid + part.block * 32;
   for (const std::uint16_t mask : unpacked<smp::MulticastForwardingTable>(part).port_mask_block)
     out += fmt::format("{}{:#x}\t{:#x}\n", line_start, lid++, mask);
 }
 
-void add_pkey_table(std::string& out, const Part& part) {
+void add_pkey_table(std::string& out, const HeldAttribute& part) {
   out += fmt::format("{}PKey Table:\n", line_start);
   std::size_t i = 0;
   for (const std::uint16_t pkey : unpacked<smp::PKeyTable>(part).p_key_block) {
@@ -81,7 +82,7 @@ void add_pkey_table(std::string& out, const Part& part) {
   }
 }
 
-void add_vl_arbitration(std::string& out, const Part& part) {
+void add_vl_arbitration(std::string& out, const HeldAttribute& part) {
   const auto entries = unpacked<smp::VLArbitrationTable>(part).vl_weight_block;
   const auto row = [&](std::string_view name, std::size_t first, unsigned shift, unsigned mask) {
     out += fmt::format("{}{}:", line_start, name);
@@ -94,13 +95,13 @@ void add_vl_arbitration(std::string& out, const Part& part) {
   }
 }
 
-struct Form {
+struct AttributeForm {
   const StructInfo& (*attribute)();
-  void (*add)(std::string& out, const Part& part);
+  void (*add)(std::string& out, const HeldAttribute& part);
   unsigned column = 0;     ///< the column of values in the whole record; 0: the usual one
   bool has_title = false;  ///< then the record's own members have a title too
 };
-constexpr Form forms[] = {
+constexpr AttributeForm forms[] = {
     {smp::NodeInfo::info, add_flat, 24},
     {smp::NodeDescription::info, add_description},
     {smp::PortInfo::info, add_section, 0, true},
@@ -111,9 +112,9 @@ constexpr Form forms[] = {
     {smp::VLArbitrationTable::info, add_vl_arbitration},
 };
 
-const Form* find_form(const FieldInfo& field) {
+const AttributeForm* find_form(const FieldInfo& field) {
   const auto form =
-      std::ranges::find_if(forms, [&](const Form& f) { return field.structure != nullptr && field.structure == &f.attribute(); });
+      std::ranges::find_if(forms, [&](const AttributeForm& f) { return field.structure != nullptr && field.structure == &f.attribute(); });
   return form != std::end(forms) ? &*form : nullptr;
 }
 
@@ -136,7 +137,7 @@ DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
   style.reserved = true;
   style.column = 25;
   for (const FieldInfo& field : info.fields) {
-    if (const Form* form = find_form(field); form != nullptr && form->column != 0) style.column = form->column;
+    if (const AttributeForm* form = find_form(field); form != nullptr && form->column != 0) style.column = form->column;
   }
   return style;
 }
@@ -150,15 +151,12 @@ std::string_view record_title(const StructInfo& info, RecordNames names) {
 std::string json_name(const StructInfo& form, std::string_view member) {
   std::string name;
   const StructInfo* within = &form;
-  for (std::size_t at = 0; within != nullptr && at < member.size();) {
-    const std::size_t dot = std::min(member.find('.', at), member.size());
-    const std::string_view part = member.substr(at, dot - at);
-    const FieldInfo* field = find_field(*within, part.substr(0, part.find('[')));
+  for (const std::string_view part : split(member, ".")) {
+    const std::size_t index = std::min(part.find('['), part.size());
+    const FieldInfo* field = within != nullptr ? find_field(*within, part.substr(0, index)) : nullptr;
     if (field == nullptr) return std::string(member);
-    name += (name.empty() ? "" : ".") + std::string(field->name);
-    if (part.find('[') != std::string_view::npos) name += part.substr(part.find('['));
+    add_part(name, fmt::format("{}{}", field->name, part.substr(index)), ".");
     within = field->structure;
-    at = dot + 1;
   }
   return name;
 }
@@ -168,7 +166,7 @@ std::string json_name(const StructInfo& form, std::string_view member) {
 std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
   const DottedOptions style = make_style(info, names, keys);
   const bool has_title = std::ranges::any_of(info.fields, [](const FieldInfo& field) {
-    const Form* form = find_form(field);
+    const AttributeForm* form = find_form(field);
     return form != nullptr && form->has_title;
   });
   std::string out = has_title ? "\tRID:\n" : "";
@@ -177,7 +175,7 @@ std::string record_text(Bytes record, const StructInfo& info, RecordNames names,
   out += dotted(record, info, own);
   const FieldInfo* block = find_field(info, "block_num");
   for (const FieldInfo& field : info.fields) {
-    if (const Form* form = find_form(field))
+    if (const AttributeForm* form = find_form(field))
       form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
   }
   return out;

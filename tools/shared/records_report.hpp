@@ -32,7 +32,6 @@ struct RecordsReport : Report {
   void visit(report::Sink& sink) const override;
   /// Writes what precedes the records.
   void visit_query(report::Sink& sink) const;
-  /// Writes only the records, as the array `key`.
   void visit_records(report::Sink& sink, std::string_view key) const;
   /// A line for each record.
   void text(TextOut& out) const override;
@@ -41,7 +40,6 @@ struct RecordsReport : Report {
 
 /// The warning for an answer that came without its end, with the number of records that arrived.
 std::string torn_text(std::size_t arrived);
-/// Prints torn_text() as a warning on stderr.
 void warn_torn(Log& log, std::size_t arrived);
 
 }  // namespace ib::tools

@@ -27,50 +27,26 @@ unsigned lane_count(smp::VLCap operational) {
   return code >= 1 && code <= 4 ? 1U << (code - 1) : routing::dropped_vl;
 }
 
-/// Reads the rows of SLtoVL tables, one question for each output port.
-class LaneReader {
- public:
-  LaneReader(const routing::Network& network, std::vector<routing::WantedLanes> wanted, routing::SlToVlTables& lanes)
-      : network_(network), wanted_(std::move(wanted)), lanes_(lanes) {
-    for (std::size_t i = 0; i < wanted_.size(); ++i) by_port_[network_.port_of(port_id(wanted_[i]))] = i;
-  }
-  std::vector<PortIndex> ports() const {
-    std::vector<PortIndex> all;
-    for (const routing::WantedLanes& of : wanted_) {
-      if (!of.in.empty()) all.push_back(network_.port_of(port_id(of)));
+async::Task<mad::Result<bool>> read_rows(subnet::SurveyPort port, const routing::Network& network, const routing::WantedLanes& of,
+                                         routing::SlToVlTables& lanes) {
+  const unsigned count = lane_count(network.subnet().port(port.index).info().operational_vls);
+  std::vector<std::uint32_t> modifiers;
+  for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
+  const subnet::SmpBlocks blocks =
+      co_await subnet::try_read_smp_blocks(port.transactor, port.path, smp::SLToVLMappingTable::info(), modifiers);
+  for (std::size_t i = 0; i < of.in.size(); ++i) {
+    if (std::ranges::binary_search(blocks.unread, i)) continue;
+    const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
+    std::array<std::uint8_t, routing::sl_count> vls{};
+    for (unsigned sl = 0; sl < routing::sl_count; ++sl) {
+      const auto vl = static_cast<std::uint8_t>(row[sl]);
+      vls[sl] = vl < count ? vl : routing::dropped_vl;
     }
-    return all;
+    lanes.set(of.at, network.switches()[of.at].slots, of.in[i], of.out, vls);
   }
-
-  async::Task<mad::Result<bool>> read(subnet::SurveyPort port) {
-    const routing::WantedLanes& of = wanted_[by_port_.at(port.index)];
-    const unsigned count = lane_count(network_.subnet().port(port.index).info().operational_vls);
-    std::vector<std::uint32_t> modifiers;
-    for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
-    const subnet::SmpBlocks blocks =
-        co_await subnet::try_read_smp_blocks(port.transactor, port.path, smp::SLToVLMappingTable::info(), modifiers);
-    for (std::size_t i = 0; i < of.in.size(); ++i) {
-      if (std::ranges::binary_search(blocks.unread, i)) continue;
-      const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
-      std::array<std::uint8_t, routing::sl_count> vls{};
-      for (unsigned sl = 0; sl < routing::sl_count; ++sl) {
-        const auto vl = static_cast<std::uint8_t>(row[sl]);
-        vls[sl] = vl < count ? vl : routing::dropped_vl;
-      }
-      lanes_.set(of.at, network_.switches()[of.at].slots, of.in[i], of.out, vls);
-    }
-    if (blocks.error) co_return blocks.error;
-    co_return true;
-  }
-
- private:
-  routing::PortId port_id(const routing::WantedLanes& of) const { return network_.port_id(of.at, of.out); }
-
-  const routing::Network& network_;
-  std::vector<routing::WantedLanes> wanted_;
-  routing::SlToVlTables& lanes_;
-  std::unordered_map<PortIndex, std::size_t> by_port_;
-};
+  if (blocks.error) co_return blocks.error;
+  co_return true;
+}
 
 /// The options of a survey that reports its progress in ports.
 subnet::SurveyOptions port_survey(Stack& stack, subnet::SurveyWay way = subnet::SurveyWay::gmp) {
@@ -83,10 +59,17 @@ subnet::SurveyOptions port_survey(Stack& stack, subnet::SurveyWay way = subnet::
 
 async::Task<subnet::Failures> read_lanes(Stack& stack, const routing::Network& network, std::vector<routing::WantedLanes> ports,
                                          routing::SlToVlTables& lanes) {
-  LaneReader reader(network, std::move(ports), lanes);
+  std::unordered_map<PortIndex, const routing::WantedLanes*> by_port;
+  std::vector<PortIndex> to;
+  for (const routing::WantedLanes& of : ports) {
+    const PortIndex at = network.port_of(network.port_id(of.at, of.out));
+    by_port[at] = &of;
+    if (!of.in.empty()) to.push_back(at);
+  }
   const subnet::SurveyOptions options = port_survey(stack, subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<bool> question = [&reader](subnet::SurveyPort port) { return reader.read(port); };
-  std::vector<PortIndex> to = reader.ports();
+  const subnet::SurveyQuestion<bool> question = [&](subnet::SurveyPort port) {
+    return read_rows(port, network, *by_port.at(port.index), lanes);
+  };
   subnet::Surveyed<bool> surveyed = co_await subnet::survey(stack.transactor(), network.subnet(), std::move(to), options, question);
   co_return std::move(surveyed.failures);
 }

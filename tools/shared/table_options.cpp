@@ -27,9 +27,7 @@ ListSink::ListSink(Emit& emit, const TableOptions& options, Format format, std::
   const auto style = !is_table(format)       ? report::TableStyle::aligned
                      : format == Format::csv ? report::TableStyle::csv
                                              : report::TableStyle::tsv;
-  table_.emplace(text_, style, rows,
-                 report::TableChoice{options.columns, options.sort, options.top.value_or(report::unlimited_width), options.wide, usual,
-                                     table_width(file)});
+  table_.emplace(text_, style, rows, options, usual, table_width(file));
   table_->begin_object();
 }
 

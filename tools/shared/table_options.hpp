@@ -24,25 +24,14 @@ namespace ib::tools {
 class OptionSet;
 struct CommonOptions;
 
-struct TableOptions {
-  std::optional<std::string> columns, sort;
-  std::optional<std::size_t> top;
-  bool as_table{}, wide{};
+struct TableOptions : report::TableChoice {
+  bool as_table{};
 
   /// Whether the command line wants a table, and not the text that the command has besides.
   bool given() const { return as_table || wide || columns || sort || top; }
 
   /// For a table with other rows than the list of JSON: throws UsageError where --columns, --sort or --top are given with JSON.
   void refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const;
-
-  /// Throws UsageError for a column that is not there.
-  template <class Table>
-  void apply(Table& table) const {
-    if (wide) table.show_all();
-    if (columns) table.choose(*columns);
-    if (sort) table.sort_by(*sort);
-    if (top) table.keep_first(*top);
-  }
 };
 
 /// Where a list goes whose columns are what its JSON has: to the document, or where `options` want a table to a text, which end() emits.
@@ -55,7 +44,6 @@ class ListSink {
   report::Sink& sink() { return table_ ? *table_ : emit_.sink(); }
   /// Emits `report`: its text where is_wanted() is false.
   void operator()(const Report& report);
-  /// Nothing else follows.
   void end();
 
  private:
@@ -71,14 +59,11 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
                        const std::function<std::vector<std::string>()>& keys = {});
 
 /// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.
-template <class Row, class Col = report::Column<Row>>
-report::Table<Row, Col> table_of(std::type_identity_t<std::span<const Col>> columns, const TableOptions& options) {
-  report::Table<Row, Col> table(columns);
-  options.apply(table);
-  return table;
+template <class Row>
+report::Table<Row> table_of(std::type_identity_t<std::span<const report::Column<Row>>> columns, const TableOptions& options) {
+  return report::Table<Row>(columns, options);
 }
 
-/// The keys of columns.
 template <class Columns>
 std::vector<std::string> keys_of(const Columns& columns) {
   std::vector<std::string> keys;
@@ -86,14 +71,12 @@ std::vector<std::string> keys_of(const Columns& columns) {
   return keys;
 }
 
-/// The width of a table that goes to `file`.
 std::size_t table_width(std::FILE* file);
 
-/// A list as a table.
-template <class Row, class Col = report::Column<Row>>
+template <class Row>
 struct ListReport final : Report {
   /// `member` is the name of the list in JSON. A text is for `file`; null: there is none.
-  ListReport(std::string_view member, report::Table<Row, Col> shown, std::vector<Row> lines, std::FILE* file = nullptr)
+  ListReport(std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file = nullptr)
       : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(file != nullptr ? table_width(file) : 0) {
     table.arrange(rows);
   }
@@ -104,7 +87,7 @@ struct ListReport final : Report {
   }
 
   std::string_view key;
-  report::Table<Row, Col> table;
+  report::Table<Row> table;
   std::vector<Row> rows;
   std::size_t most_width;
 };

@@ -27,19 +27,14 @@ async::Task<counters::PmaReadings> WatchedFabric::read(counters::ReadingPlan pla
   plan.pmas = &pmas_;
   counters::PmaReadings readings = co_await counters::read_pmas(session_.stack().transactor(), of.fabric.subnet, of.nodes, std::move(plan),
                                                                 gmp_survey(session_.stack(), *of.paths));
-  take(readings);
-  co_return readings;
-}
-
-/// Notes what a round did not read.
-void WatchedFabric::take(const counters::PmaReadings& readings) {
-  using Kind = subnet::Failure::Kind;
   std::set<Guid> unread;
   for (const subnet::Failure& failure : readings.failures) {
-    if (failure.node != subnet::none && failure.kind != Kind::refused) unread.insert(now().fabric.subnet.node(failure.node).guid());
+    if (failure.node != subnet::none && failure.kind != subnet::Failure::Kind::refused)
+      unread.insert(of.fabric.subnet.node(failure.node).guid());
   }
   is_due_ = is_due_ || !readings.moved.empty() || !std::ranges::includes(unread_, unread);
   unread_ = std::move(unread);
+  co_return readings;
 }
 
 async::Task<> WatchedFabric::renew() {
@@ -47,13 +42,18 @@ async::Task<> WatchedFabric::renew() {
   std::unique_ptr<RoundFabric> swept = co_await sweep();
   is_due_ = swept == nullptr;
   if (!swept) co_return;
-  report_gone(*swept);
+  const subnet::Subnet &before = now().fabric.subnet, &after = swept->fabric.subnet;
+  std::vector<std::string> gone;
+  for (const subnet::NodeIndex node : now().nodes) {
+    if (after.find_node(before.node(node).guid()) == subnet::none) gone.push_back(node_text(before, node));
+  }
+  if (!gone.empty())
+    session_.host().log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
   swept_ = std::move(swept);
   pmas_ = {};
   history_.keep_nodes_of(now().fabric.subnet);
 }
 
-/// Null where nothing answers.
 async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
   auto swept = std::make_unique<RoundFabric>();
   std::string why;
@@ -74,16 +74,6 @@ async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
   co_await session_.stack().read_service_levels(*swept->paths);
   swept->nodes = choose_(swept->fabric);
   co_return swept;
-}
-
-void WatchedFabric::report_gone(const RoundFabric& after) const {
-  const subnet::Subnet& before = now().fabric.subnet;
-  std::vector<std::string> gone;
-  for (const subnet::NodeIndex node : now().nodes) {
-    if (after.fabric.subnet.find_node(before.node(node).guid()) == subnet::none) gone.push_back(node_text(before, node));
-  }
-  if (!gone.empty())
-    session_.host().log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
 }
 
 }  // namespace ib::tools

@@ -42,9 +42,8 @@ class WatchedFabric {
   async::Task<counters::PmaReadings> read(counters::ReadingPlan plan);
 
  private:
-  void take(const counters::PmaReadings& readings);
+  /// Null where nothing answers.
   async::Task<std::unique_ptr<RoundFabric>> sweep();
-  void report_gone(const RoundFabric& after) const;
 
   Session& session_;
   DiscoveryOptions discovery_;

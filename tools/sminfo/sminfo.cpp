@@ -47,20 +47,16 @@ struct Manager {
 
 using report::Cell;
 
-constexpr std::array<report::Column<Manager>, 7> all_manager_columns{{
+const std::array<report::Column<Manager>, 7> all_manager_columns{{
     {{.key = "lid", .heading = "LID", .usual = true}, [](const Manager& manager) { return Cell(std::uint64_t{manager.lid.value}); }},
     {{.key = "node_description", .heading = "NODE", .usual = true},
      [](const Manager& manager) { return report::text_cell(manager.description); }},
     {{.key = "silent", .heading = "SILENT", .usual = true}, [](const Manager& manager) { return Cell(manager.is_silent); }},
     {{.key = "data.guid", .heading = "GUID", .usual = true}, [](const Manager& manager) { return Cell(manager.info.guid); }},
-    {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true},
-     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.act_count}); }},
-    {{.key = "data.priority", .heading = "PRIORITY", .usual = true},
-     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.priority}); }},
+    {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true}, [](const Manager& manager) { return manager.info.act_count; }},
+    {{.key = "data.priority", .heading = "PRIORITY", .usual = true}, [](const Manager& manager) { return manager.info.priority; }},
     {{.key = "data.sm_state", .heading = "STATE", .measure = report::state(), .usual = true, .coded = true},
-     [](const Manager& manager) {
-       return Cell(report::Coded{static_cast<double>(manager.info.sm_state), std::string(smp::to_text(manager.info.sm_state))});
-     }},
+     [](const Manager& manager) { return report::coded_cell(true, manager.info.sm_state); }},
 }};
 
 struct ManagersReport final : Report {

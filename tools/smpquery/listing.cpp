@@ -13,7 +13,7 @@
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/world.hpp"
-#include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/fabric_report.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools::smpquery {
@@ -23,42 +23,20 @@ using subnet::NodeKind;
 using subnet::PortIndex;
 
 /// A port, or the first port of a node, with its attribute.
-struct ListedRow {
-  const Fabric* fabric{};
-  PortIndex port{};
-  std::vector<std::uint8_t> bytes{};  ///< empty: it was not read
+struct ListedRow : PortLine {
+  std::vector<std::uint8_t> bytes;  ///< empty: it was not read
 };
-using ListedColumn = report::FieldColumn<ListedRow>;
 
-template <class Line>
-void add_columns(std::vector<ListedColumn>& to, std::span<const report::Column<Line>> of, std::initializer_list<std::string_view> keys,
-                 Line (*line_of)(const ListedRow& row)) {
-  for (const report::Column<Line>& column : of) {
-    if (std::ranges::find(keys, column.key) == keys.end()) continue;
-    ListedColumn& added = to.emplace_back();
-    static_cast<report::ColumnInfo&>(added) = column;
-    added.usual = column.key == "node_description" || column.key == "lid" || column.key == "port_num";
-    added.get = [get = column.get, line_of](const ListedRow& row) { return get(line_of(row)); };
-  }
-}
-
-std::vector<ListedColumn> listed_columns(const QueryInfo& query, Keys keys) {
+std::vector<report::Column<ListedRow>> listed_columns(const QueryInfo& query, Keys keys) {
   constexpr std::size_t usual_fields = 5;  // beside the node, its LID and the port
-  std::vector<ListedColumn> columns;
-  add_columns<NodeLine>(columns, node_columns(), {"node_guid", "node_type", "node_description", "node_name"}, [](const ListedRow& row) {
-    return NodeLine{row.fabric, row.fabric->subnet.port(row.port).node};
-  });
-  const auto port_line = [](const ListedRow& row) { return PortLine{row.fabric, row.port}; };
-  add_columns<PortLine>(columns, port_columns(), {"lid"}, port_line);
-  if (query.access == Access::port) add_columns<PortLine>(columns, port_columns(), {"port_num"}, port_line);
+  auto columns = listed_columns_of<ListedRow>({"node_description", "lid", "port_num"},
+                                              {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"});
+  if (query.access != Access::port) columns.pop_back();
   // Each row says what its data is, as each report of an attribute does.
-  ListedColumn& attribute = columns.emplace_back();
-  attribute.key = "attribute";
-  attribute.heading = "ATTRIBUTE";
-  attribute.get = [what = &query](const ListedRow&) { return report::Cell(std::string(what->info->iba_name)); };
-  std::ranges::move(
-      report::field_columns<ListedRow>({{query.info}, keys, "data", usual_fields}, [](const ListedRow& row) { return Bytes(row.bytes); }),
-      std::back_inserter(columns));
+  columns.push_back({{.key = "attribute", .heading = "ATTRIBUTE"}, [&query](const ListedRow&) { return query.info->iba_name; }});
+  const auto structure_of = [&query](const ListedRow& row) { return report::LaidOut{query.info, row.bytes}; };
+  std::ranges::move(report::field_columns<ListedRow>({{query.info}, keys, "data", usual_fields}, structure_of),
+                    std::back_inserter(columns));
   return columns;
 }
 
@@ -67,7 +45,7 @@ struct ListedReport final : FabricReport {
                std::FILE* file)
       : FabricReport(of),
         query(what),
-        list(listed_rows(what), table_of<ListedRow, ListedColumn>(listed_columns(what, keys), options), std::move(found), file) {}
+        list(listed_rows(what), table_of<ListedRow>(listed_columns(what, keys), options), std::move(found), file) {}
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", query.name);
@@ -77,7 +55,7 @@ struct ListedReport final : FabricReport {
   void text(TextOut& out) const override { list.text(out); }
 
   const QueryInfo& query;
-  ListReport<ListedRow, ListedColumn> list;
+  ListReport<ListedRow> list;
 };
 
 bool may_have(const subnet::Node& node, const QueryInfo& query) {
@@ -147,7 +125,7 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   for (auto& row : found.rows) {
     any_read = any_read || row.value.has_value();
     if (row.value && row.value->empty()) continue;
-    rows.push_back({&fabric, row.port, std::move(row.value).value_or(std::vector<std::uint8_t>())});
+    rows.push_back({{&fabric, row.port}, std::move(row.value).value_or(std::vector<std::uint8_t>())});
   }
   require_read(any_read, found.failures);
   add_failures(session.host(), fabric, std::move(found.failures));

@@ -15,7 +15,6 @@
 #include "subnet/diff/counterparts.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {

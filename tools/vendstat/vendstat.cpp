@@ -207,7 +207,7 @@ struct InfoRow {
   Lid lid;
   AttributeText attribute{};
 };
-using InfoColumn = report::FieldColumn<InfoRow>;
+using InfoColumn = report::Column<InfoRow>;
 
 std::vector<InfoColumn> info_columns(std::vector<const StructInfo*> layouts, Keys keys) {
   constexpr std::size_t usual_fields = 6;  // beside the node and its LID
@@ -216,9 +216,8 @@ std::vector<InfoColumn> info_columns(std::vector<const StructInfo*> layouts, Key
       {{.key = "lid", .heading = "LID", .usual = true}, [](const InfoRow& row) { return report::Cell(std::uint64_t{row.lid.value}); }},
       {{.key = "attribute", .heading = "ATTRIBUTE"},
        [](const InfoRow& row) { return report::Cell(std::string(row.attribute.info->iba_name)); }}};
-  std::ranges::move(report::field_columns<InfoRow>(
-                        {std::move(layouts), keys, "data", usual_fields}, [](const InfoRow& row) { return Bytes(row.attribute.bytes); },
-                        [](const InfoRow& row) { return row.attribute.info; }),
+  const auto structure_of = [](const InfoRow& row) { return report::LaidOut{row.attribute.info, row.attribute.bytes}; };
+  std::ranges::move(report::field_columns<InfoRow>({std::move(layouts), keys, "data", usual_fields}, structure_of),
                     std::back_inserter(columns));
   return columns;
 }
@@ -264,8 +263,7 @@ class Vendstat final : public Command {
 
   bool gathers_rows() const override { return table_.given(); }
   void emit_rows(const Host& host, Emit& emit) override {
-    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(host.options().keys), table_), std::move(rows_),
-                                         host.world().out));
+    emit(ListReport<InfoRow>("nodes", table_of<InfoRow>(columns(host.options().keys), table_), std::move(rows_), host.world().out));
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

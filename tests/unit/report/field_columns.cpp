@@ -18,13 +18,13 @@ namespace report_field_columns_tests {
 using namespace ib;
 using namespace ib::report;
 using nlohmann::json;
-using Column = FieldColumn<Bytes>;
+using BytesColumn = Column<Bytes>;
 
 namespace {
 
-Bytes itself(Bytes bytes) { return bytes; }
-
-std::vector<Column> columns_of(const StructInfo& info, Keys keys = Keys::hidden) { return field_columns<Bytes>({{&info}, keys}, itself); }
+std::vector<BytesColumn> columns_of(const StructInfo& info, Keys keys = Keys::hidden) {
+  return field_columns<Bytes>({{&info}, keys}, [&info](Bytes bytes) { return LaidOut{&info, bytes}; });
+}
 
 /// What `write` writes into an object.
 template <class Write>
@@ -49,8 +49,8 @@ TEST_CASE("field columns: a row has the JSON of the structure") {
     for (const Keys keys : {Keys::hidden, Keys::shown}) {
       std::vector<std::uint8_t> bytes(query.info->bytes);
       for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>('A' + random() % 26);
-      const std::vector<Column> columns = columns_of(*query.info, keys);
-      Table<Bytes, Column> table(columns);
+      const std::vector<BytesColumn> columns = columns_of(*query.info, keys);
+      Table<Bytes> table(columns);
       const json row = written([&](Sink& sink) { table.visit(sink, "rows", {Bytes(bytes)}); });
       const json whole = written([&](Sink& sink) { visit_fields(sink, "data", bytes, *query.info, keys); });
       CHECK(row["rows"][0] == whole["data"]);
@@ -62,10 +62,10 @@ TEST_CASE("field columns: a row has the JSON of the structure") {
 TEST_CASE("field columns: at most eight are usual, addresses and states first") {
   for (const QueryInfo& query : all_queries()) {
     INFO(query.info->name);
-    const std::vector<Column> columns = columns_of(*query.info);
-    CHECK(std::ranges::count(columns, true, &Column::usual) <= 8);
+    const std::vector<BytesColumn> columns = columns_of(*query.info);
+    CHECK(std::ranges::count(columns, true, &BytesColumn::usual) <= 8);
     if (query.info == &sa::PortInfoRecord::info()) {
-      for (const Column& column : columns) {
+      for (const BytesColumn& column : columns) {
         if (column.key == "endport_lid" || column.key == "port_info.port_state") CHECK(column.usual);
         if (column.key == "port_info.capability_mask") CHECK_FALSE(column.usual);
       }
@@ -82,10 +82,8 @@ TEST_CASE("field columns: numbers sort as numbers, and a row without bytes has n
   }
   std::vector<Bytes> rows(records.begin(), records.end());
   rows.emplace_back();
-  const std::vector<Column> columns = columns_of(sa::NodeRecord::info());
-  Table<Bytes, Column> table(columns);
-  table.choose("lid,node_info.node_guid");
-  table.sort_by("-lid");
+  const std::vector<BytesColumn> columns = columns_of(sa::NodeRecord::info());
+  const Table<Bytes> table(columns, {.columns = "lid,node_info.node_guid", .sort = "-lid"});
   table.arrange(rows);
   CHECK(table.text(rows) == "LID  nodeGUID\n300  0000:0000:0000:0000\n 41  0000:0000:0000:0000\n  7  0000:0000:0000:0000\n  -  -\n");
 }
@@ -95,8 +93,11 @@ TEST_CASE("field columns: a field that is hidden, or that another layout has, le
   const std::vector<std::uint8_t> bytes = wire::packed_vector(info);
   const FieldsShown shown{{&smp::PortInfo::info(), &smp::NodeInfo::info()}, Keys::hidden, "data"};
   const auto rows_of = [&](Bytes of, std::string_view columns) {
-    Table<Bytes, Column> table(field_columns<Bytes>(shown, itself, [](Bytes) -> const StructInfo* { return &smp::PortInfo::info(); }));
-    table.choose(columns);
+    const Table<Bytes> table(field_columns<Bytes>(shown,
+                                                  [](Bytes row) {
+                                                    return LaidOut{&smp::PortInfo::info(), row};
+                                                  }),
+                             {.columns = std::string(columns)});
     return written([&](Sink& sink) { table.visit(sink, "rows", {of}); })["rows"][0];
   };
   const json hidden = rows_of(bytes, "data.m_key,data.lid");

@@ -101,7 +101,7 @@ TEST_CASE("an aligned text has its usual columns in their order, as far as they 
   };
   const auto aligned = [&](std::string_view usual) {
     std::string out;
-    TableSink sink(out, TableStyle::aligned, "rows", {.usual = usual});
+    TableSink sink(out, TableStyle::aligned, "rows", {}, usual);
     rows(sink);
     return out;
   };

@@ -22,7 +22,7 @@
 #include "support/small_fabric.hpp"
 #include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
-#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_cache_tests {
 

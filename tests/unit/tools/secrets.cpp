@@ -113,9 +113,7 @@ using Print = std::function<std::string(const Sample&, Keys)>;
 std::string json_text(const Sample& sample, Keys keys) {
   std::string text;
   report::JsonSink sink(text);
-  sink.begin_object();
-  report::visit_structure(sink, sample.bytes, *sample.info, keys);
-  sink.end_object();
+  report::visit_fields(sink, {}, sample.bytes, *sample.info, keys);
   return text;
 }
 
