@@ -99,8 +99,8 @@ struct DecodeReport final : Report {
   std::vector<std::uint8_t> input;
   std::optional<UmadHeader> umad;
   std::vector<DecodedPart> headers;
-  std::optional<DecodedPart> mad;
-  Bytes mad_bytes_found;
+  Bytes mad;
+  const StructInfo* format{};  ///< of the MAD; null: not known
   int verbosity{};
   Keys keys = Keys::hidden;
 
@@ -116,13 +116,9 @@ struct DecodeReport final : Report {
       sink.value("structure", part.info->iba_name);
       report::visit_fields(sink, "data", part.bytes, *part.info, keys);
     });
-    sink.value("mad_description", mad_description(mad_bytes_found));
-    sink.text_or_null("format", mad ? mad->info->iba_name : "");
-    if (mad) {
-      report::visit_fields(sink, "mad", mad->bytes, *mad->info, keys);
-    } else {
-      sink.null("mad");
-    }
+    sink.value("mad_description", mad_description(mad));
+    sink.text_or_null("format", format != nullptr ? format->iba_name : "");
+    format != nullptr ? report::visit_fields(sink, "mad", mad, *format, keys) : sink.null("mad");
   }
   void print(TextOut& out, const DecodedPart& part) const {
     out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys));
@@ -132,8 +128,8 @@ struct DecodeReport final : Report {
     if (verbosity >= 1) {
       for (const DecodedPart& part : headers) print(out, part);
     }
-    if (verbosity >= 1 || !mad) print(out, {&mad::Header::info(), mad_bytes_found});
-    if (mad) out.print("{} {}\n{}", mad->info->iba_name, mad_description(mad->bytes), dump_words(mad->bytes, *mad->info, keys));
+    if (verbosity >= 1 || format == nullptr) print(out, {&mad::Header::info(), mad});
+    if (format != nullptr) out.print("{} {}\n{}", format->iba_name, mad_description(mad), dump_words(mad, *format, keys));
   }
 };
 
@@ -204,7 +200,8 @@ class DecodeMad final : public Command {
     if (verbosity >= 2) echo(report, text, emit);
     if (failure) std::rethrow_exception(failure);
     emit(report);
-    if (!report.mad) throw UsageError("No MAD of this mgmtClass and classVersion is known: does it begin elsewhere (-o, -l, --umad)?");
+    if (report.format == nullptr)
+      throw UsageError("No MAD of this mgmtClass and classVersion is known: does it begin elsewhere (-o, -l, --umad)?");
     co_return;
   }
 
@@ -221,21 +218,19 @@ class DecodeMad final : public Command {
     taker.take(offset_, "the offset");
     if (umad_) report.umad = UmadHeader{taker.take(umad_bytes, "the umad header")};
     if (lrh_) take_link_headers(taker, report.headers);
-    report.mad_bytes_found = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
-    Taker(report.mad_bytes_found).take(mad::Header::wire_size, "the MAD header");
-    const auto header = mad::Header::unpack(report.mad_bytes_found);
-    const StructInfo* format =
-        ib::find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
-    if (format != nullptr) report.mad = DecodedPart{format, report.mad_bytes_found};
+    report.mad = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
+    Taker(report.mad).take(mad::Header::wire_size, "the MAD header");
+    const auto header = mad::Header::unpack(report.mad);
+    report.format = ib::find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad));
   }
 
   /// The input as it was typed, and as bytes; with zeros in the place of keys, if any are hidden.
   void echo(const DecodeReport& report, const std::string& text, Emit& emit) const {
     std::vector<std::uint8_t> shown = report.input;
-    const bool masked = report.keys == Keys::hidden && report.mad && has_secrets(report.mad->bytes, *report.mad->info);
+    const bool masked = report.keys == Keys::hidden && report.format != nullptr && has_secrets(report.mad, *report.format);
     if (masked) {
-      const std::vector<std::uint8_t> mad = mad::without_keys(report.mad->bytes);
-      std::ranges::copy(mad, shown.begin() + (report.mad->bytes.data() - report.input.data()));
+      const std::vector<std::uint8_t> mad = mad::without_keys(report.mad);
+      std::ranges::copy(mad, shown.begin() + (report.mad.data() - report.input.data()));
     }
     if (!is_literal(text))
       emit.heading(fmt::format("Input HEX value is:\n   '{}'", masked ? hex_text(shown) : escaped(without_blanks(text))));

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 
@@ -95,13 +94,11 @@ bool is_hex(std::string_view word) {
 }
 
 /// The number that a line begins with, if it can be the number of the bytes before it ("0x0010:", "00000010", "16").
-std::optional<std::size_t> offset(std::string_view word, int base) {
+std::optional<std::size_t> offset(std::string_view word, unsigned base) {
   if (word.ends_with(':')) word.remove_suffix(1);
   word = without_0x(word);
-  std::size_t value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-  if (word.empty() || error != std::errc{} || end != word.data() + word.size() || value > most_offset) return {};
-  return value;
+  const std::optional<std::uint64_t> value = parse_digits(word, base);
+  return value && *value <= most_offset ? value : std::nullopt;
 }
 
 /// How many bytes the words of a line after its first one hold, up to the first that is not hexadecimal.

@@ -62,6 +62,11 @@ std::optional<path::IbDrPath> read_diags_route(std::string_view text) {
   return path;
 }
 
+async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path) {
+  const mad::Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
+  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
+}
+
 std::string diags_name(const path::Path& path) {
   const path::IbDrPath* directed = path.directed();
   const Lid lid = path.ib().dlid;

@@ -78,6 +78,12 @@ class Manners {
     if (!result) give_up(result.shared_error(), words);
     return std::move(*result);
   }
+  /// The answer to SubnGet(T), taken as take() does. `value` holds the fields that the request needs. `words` must outlive the task.
+  template <class T>
+  async::Task<T> get(mad::Transactor& transactor, path::Path path, std::uint32_t modifier, std::string_view words, T value = {}) const {
+    mad::Result<T> answer = co_await transactor.try_subn_get<T>(path, modifier, std::move(value));
+    co_return take(std::move(answer), words);
+  }
   /// Ends the command for a failure, as take() does.
   [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const;
   /// Ends the command for another reason. ibtool throws `error`.
@@ -103,6 +109,9 @@ class Manners {
   bool diags_;  ///< the dialect is infiniband-diags
   std::optional<subnet::NodeNameMap> node_name_map_;
 };
+
+/// The NodeDescription of the node at the end of `path`; empty if it cannot be read.
+async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path);
 
 /// -P as infiniband-diags reads it: as C's strtol() does, and 0 without -P.
 long diags_port_number(const CommonOptions& options);

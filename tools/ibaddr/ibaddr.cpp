@@ -23,34 +23,32 @@ struct IbaddrReport final : Report {
   ShownAddresses shown;
   path::Path path = path::IbPath{};
   Guid port_guid;
-  GidPrefix prefix;
-  Lid lid;
-  unsigned lmc{};
+  smp::PortInfo info;
 
-  unsigned last_lid() const { return lid.value + (1U << lmc) - 1; }
-  Gid gid() const { return Gid::from(prefix == GidPrefix{} ? link_local_prefix : prefix, port_guid); }
+  unsigned last_lid() const { return info.lid.value + (1U << info.lmc) - 1; }
+  Gid gid() const { return Gid::from(info.gid_prefix == GidPrefix{} ? link_local_prefix : info.gid_prefix, port_guid); }
 
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("gid", gid());
     sink.value("port_guid", port_guid);
-    sink.lid_or_null("lid", lid);
-    sink.value("lmc", lmc);
-    sink.value_or_null("last_lid", lid != Lid{}, last_lid());
+    sink.lid_or_null("lid", info.lid);
+    sink.value("lmc", info.lmc);
+    sink.value_or_null("last_lid", info.lid != Lid{}, last_lid());
   }
   void text(TextOut& out) const override {
     if (shown.gid) out.print("GID {}", to_text(gid()));
-    if (shown.lid) out.print("{}LID start {} end {}", shown.gid ? " " : "", lid.value, last_lid());
+    if (shown.lid) out.print("{}LID start {} end {}", shown.gid ? " " : "", info.lid.value, last_lid());
     out.write("\n");
   }
   void diags_text(TextOut& out) const override {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    inet_ntop(AF_INET6, Gid::from(prefix, port_guid).bytes.data(), text.data(), text.size());
+    inet_ntop(AF_INET6, Gid::from(info.gid_prefix, port_guid).bytes.data(), text.data(), text.size());
     if (shown.gid) out.print("GID {} ", text.data());
     if (shown.decimal) {
-      out.print("LID start {} end {}", lid.value, last_lid());
+      out.print("LID start {} end {}", info.lid.value, last_lid());
     } else if (shown.lid) {
-      out.print("LID start 0x{:x} end 0x{:x}", lid.value, last_lid());
+      out.print("LID start 0x{:x} end 0x{:x}", info.lid.value, last_lid());
     }
     out.write("\n");
   }
@@ -82,18 +80,13 @@ class Ibaddr final : public Command {
     const Destination at = co_await session.manners().smp_node(target_);
     const std::uint32_t port = port_.value_or(target_.given() ? 0 : session.host().end_port().number);
     mad::Transactor& transactor = session.stack().transactor();
-    mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(at.path);
-    const smp::NodeInfo node_info = session.manners().take(std::move(node), why);
-    mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(at.path, port);
-    const smp::PortInfo info = session.manners().take(std::move(tried), why);
+    const auto node = co_await session.manners().get<smp::NodeInfo>(transactor, at.path, 0, why);
     IbaddrReport report;
+    report.info = co_await session.manners().get<smp::PortInfo>(transactor, at.path, port, why);
     report.shown = shown_;
     if (!shown_.gid && !shown_.lid && !shown_.decimal) report.shown.gid = report.shown.lid = true;
     report.path = at.path;
-    report.port_guid = node_info.port_guid;
-    report.prefix = info.gid_prefix;
-    report.lid = info.lid;
-    report.lmc = info.lmc;
+    report.port_guid = node.port_guid;
     emit(report);
   }
 

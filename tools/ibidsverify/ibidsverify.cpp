@@ -34,45 +34,35 @@ struct FirstOwners {
   }
 };
 
-/// Finds LIDs and GUIDs that several end ports have.
-class IdsCheck {
- public:
-  explicit IdsCheck(const subnet::Subnet& subnet) : subnet_(subnet) {}
-
-  CheckRow check(PortIndex at) {
-    CheckRow row{.kind = CheckKind::node, .port = at};
-    const std::string place = fmt::format("lid {} port {}", subnet_.lid(at).value, subnet_.port(at).number);
-    const auto add = [&row](std::string words) { row.findings.push_back({true, {}, {}, {}, {}, std::move(words)}); };
-    const unsigned base = subnet_.port(at).has_info ? subnet_.lid(at).value : 0;
-    if (base == 0 && subnet_.port(at).has_info) add(fmt::format("The LID is 0, at {}", place));
-    const unsigned end = base == 0 ? 0 : base + (1U << subnet_.lmc(at));
-    for (unsigned lid = base; lid < end; ++lid) {
-      const PortIndex other = FirstOwners::before(owners_.lids, lid, at);
-      if (other == subnet::none) continue;
-      add(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet_.end_port_guid(other)), to_text(subnet_.end_port_guid(at)),
-                      place));
-      break;
-    }
-    const NodeIndex node = subnet_.port(at).node;
-    const Guid node_guid = subnet_.node(node).guid(), port_guid = subnet_.end_port_guid(at);
-    const PortIndex of_node = FirstOwners::before(owners_.node_guids, node_guid, at);
-    const PortIndex of_port = FirstOwners::before(owners_.port_guids, port_guid, at);
-    const std::array guids{std::tuple("node", node_guid, of_node != subnet::none && subnet_.port(of_node).node != node),
-                           std::tuple("port", port_guid, of_port != subnet::none)};
-    for (const auto& [what, guid, is_double] : guids) {
-      if (guid == Guid{}) {
-        add(fmt::format("The {} GUID is 0, at {}", what, place));
-      } else if (is_double) {
-        add(fmt::format("Duplicate {} GUIDs found, GUID {} at {}", what, to_text(guid), place));
-      }
-    }
-    return row;
+/// The LID and the GUIDs of an end port that are zero, or that a port in `owners` has.
+CheckRow check_ids(const subnet::Subnet& subnet, FirstOwners& owners, PortIndex at) {
+  CheckRow row{.kind = CheckKind::node, .port = at};
+  const std::string place = fmt::format("lid {} port {}", subnet.lid(at).value, subnet.port(at).number);
+  const auto add = [&row](std::string words) { row.findings.push_back({true, {}, {}, {}, {}, std::move(words)}); };
+  const unsigned base = subnet.port(at).has_info ? subnet.lid(at).value : 0;
+  if (base == 0 && subnet.port(at).has_info) add(fmt::format("The LID is 0, at {}", place));
+  const unsigned end = base == 0 ? 0 : base + (1U << subnet.lmc(at));
+  for (unsigned lid = base; lid < end; ++lid) {
+    const PortIndex other = FirstOwners::before(owners.lids, lid, at);
+    if (other == subnet::none) continue;
+    add(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet.end_port_guid(other)), to_text(subnet.end_port_guid(at)), place));
+    break;
   }
-
- private:
-  const subnet::Subnet& subnet_;
-  FirstOwners owners_;
-};
+  const NodeIndex node = subnet.port(at).node;
+  const Guid node_guid = subnet.node(node).guid(), port_guid = subnet.end_port_guid(at);
+  const PortIndex of_node = FirstOwners::before(owners.node_guids, node_guid, at);
+  const PortIndex of_port = FirstOwners::before(owners.port_guids, port_guid, at);
+  const std::array guids{std::tuple("node", node_guid, of_node != subnet::none && subnet.port(of_node).node != node),
+                         std::tuple("port", port_guid, of_port != subnet::none)};
+  for (const auto& [what, guid, is_double] : guids) {
+    if (guid == Guid{}) {
+      add(fmt::format("The {} GUID is 0, at {}", what, place));
+    } else if (is_double) {
+      add(fmt::format("Duplicate {} GUIDs found, GUID {} at {}", what, to_text(guid), place));
+    }
+  }
+  return row;
+}
 
 class Ibidsverify final : public Command {
  public:
@@ -95,10 +85,11 @@ class Ibidsverify final : public Command {
     CheckReport report(fabric);
     report.verbose = session.host().options().verbosity > 0;
     report.colour = !plain_ && terminal_of(session.host().world()).has_colours;
-    IdsCheck check(fabric.subnet);
+    FirstOwners owners;
     for (const PortIndex port : end_ports(fabric.subnet)) {
       const bool is_of_switch = fabric.subnet.port(port).number == 0;
-      if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled()) report.add(check.check(port));
+      if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled())
+        report.add(check_ids(fabric.subnet, owners, port));
     }
     report.emit(emit, table_, session.host().world().out);
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
@@ -131,7 +122,7 @@ class DiagsIdsCheck {
   }
 
  private:
-  /// A board that is no switch is printed in the form of a switch, which ibidsverify does not read.
+  /// A board that is not a switch is printed in the form of a switch, which ibidsverify does not read.
   void check_boards(std::span<const NodeIndex> boards) {
     for (const NodeIndex at : boards) {
       if (at != subnet::none && subnet_.node(at).kind() == NodeKind::sw) check_switch(at);

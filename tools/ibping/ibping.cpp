@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibping: sends pings to a host again and again. Also the server that answers them.
+// ibping sends pings to a host again and again; ibsysstat requests information on a host. Both use a vendor class with an OUI, and both are
+// also the server that answers.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "async/signals.hpp"
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "base/split.hpp"
+#include "iba-gen/mad.hpp"
 #include "iba-gen/ofa.hpp"
+#include "iba/dump.hpp"
 #include "mad/sysstat.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/serving.hpp"
 
 namespace ib::tools {
 namespace {
@@ -22,6 +30,63 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto pause = 1s;  // between pings
+constexpr std::uint32_t last_oui = 0xffffff;
+
+/// The text of a remote host in the format of infiniband-diags: line breaks are kept, other control bytes become blanks.
+std::string printable_lines(std::string_view text) {
+  std::string shown = printable(text);
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at) shown[at] = '\n';
+  return shown;
+}
+
+/// A TARGET and the OUI of its service, or with -S the server of this host.
+class ServiceCommand : public Command {
+ public:
+  async::Task<> run(Session& session, Emit& emit) final {
+    if (server_) return serve(session.stack());
+    return request(session, emit);
+  }
+
+ protected:
+  /// Registers the answers of the server.
+  virtual void offer(mad::Server& server) const = 0;
+  /// What infiniband-diags prints if another program of this host offers the service.
+  virtual std::string cannot_serve() const = 0;
+  virtual async::Task<> request(Session& session, Emit& emit) = 0;
+
+  /// The option -o: the 24 bits that distinguish the service from others of its class.
+  void add_oui(OptionSet& set) {
+    set.value("-o --oui", "OUI", "The OUI of the service (0x001405).", [this, diags = set.is_diags()](const std::string& text) {
+      oui_ = diags ? static_cast<std::uint32_t>(c_number(text)) & last_oui : parse_within<std::uint32_t>(text, "--oui", {0, last_oui});
+    });
+  }
+  /// A Get to `path`. No typed call: the OUI is the user's, the ping of class 0x32 has no attribute, and a text of several packets is
+  /// longer than its structure.
+  mad::Request get(const path::Path& path, std::uint8_t mgmt_class, unsigned attribute_id) const {
+    return {.path = path, .mgmt_class = mgmt_class, .attribute_id = static_cast<std::uint16_t>(attribute_id), .payload = {}, .oui = oui_};
+  }
+
+  Target target_;
+  bool server_{};
+  std::uint32_t oui_ = mad::openib_oui;
+
+ private:
+  /// With -v, -d or -e prints refused requests.
+  async::Task<> serve(Stack& stack) const {
+    stack.require_lids();
+    stack.progress().stop();
+    mad::Server server(stack.rpc());
+    // Otherwise senders of requests could fill the log of a server that runs for years.
+    if (stack.host().options().error_level() > 0 || stack.host().options().show_errors)
+      server.set_reporter([&stack](const Error& error) { stack.host().report(error); });
+    try {
+      offer(server);
+    } catch (const SysError& error) {
+      stack.manners().refuse(error, cannot_serve());
+    }
+    co_await server.run();
+  }
+};
 
 double milliseconds(async::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
@@ -102,7 +167,7 @@ struct SummaryReport final : Report {
   Exit status() const override { return lost == 0 ? Exit::ok : Exit::findings; }
 };
 
-class Ibping final : public Command {
+class Ibping final : public ServiceCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
@@ -114,7 +179,7 @@ class Ibping final : public Command {
     set.one_of({"-S", "-c -f"});
     set.choice("--protocol", protocol_, {"ibsysstat", "ibping"},
                "The server to ping: ibsysstat's, the default, or infiniband-diags' ibping. With -S: answer this one only.");
-    add_oui(set, oui_);
+    add_oui(set);
     add_common(set, common, group_target | group_sl);
   }
 
@@ -124,7 +189,7 @@ class Ibping final : public Command {
     set.without("DKy");
     set.number("-c --count", count_, "COUNT", "Send this many pings.");
     set.flag("-f --flood", flood_, "Do not wait between pings; print only the summary.");
-    add_oui(set, oui_);
+    add_oui(set);
     set.flag("-S --Server", server_, "Answer pings until ended.");
     protocol_ = "ibping";
     pauses_at_end_ = true;
@@ -132,22 +197,19 @@ class Ibping final : public Command {
 
   std::string_view table_rows() const override { return server_ ? "" : "pings"; }
 
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (server_)
-      return serve(
-          session.stack(), [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
+  std::string cannot_serve() const override { return "can't serve class 50 on this port"; }
+  async::Task<> request(Session& session, Emit& emit) override {
     if (session.targets().has_pattern() && !count_)
       throw UsageError("TARGET is a pattern of names: -c COUNT says how many pings each node gets");
     session.stack().progress().stop();
     return ping(session, emit);
   }
-
- private:
-  void offer(mad::Server& server) const {
+  void offer(mad::Server& server) const override {
     if (protocol_ != "ibsysstat") mad::serve_ping(server, sys::host_name(), oui_);
     if (protocol_ != "ibping") mad::serve_sysstat_ping(server, oui_);
   }
 
+ private:
   async::Task<> ping(Session& session, Emit& emit) {
     const Destination node = co_await session.manners().gmp_node(target_);
     SummaryReport summary;
@@ -193,12 +255,8 @@ class Ibping final : public Command {
 
   async::Task<> ping_once(Stack& stack, const Destination& node, PingReport& report) const {
     const bool introduces_itself = protocol_ == "ibping";
-    // No typed call: the OUI is the user's, and the ping of class 0x32 has no attribute.
-    const mad::Request request{.path = node.path,
-                               .mgmt_class = introduces_itself ? mad::mgmt_class::ofa_ping : mad::mgmt_class::ofa_sysstat,
-                               .attribute_id = introduces_itself ? std::uint16_t{0} : ofa::SysStatPing::attribute_id,
-                               .payload = {},
-                               .oui = oui_};
+    const mad::Request request = introduces_itself ? get(node.path, mad::mgmt_class::ofa_ping, 0)
+                                                   : get(node.path, mad::mgmt_class::ofa_sysstat, ofa::SysStatPing::attribute_id);
     const async::Time start = stack.loop().now();
     const mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
     report.answered = static_cast<bool>(reply);
@@ -213,12 +271,130 @@ class Ibping final : public Command {
     stack.manners().report_failure(reply.error());
   }
 
-  Target target_;
   std::optional<std::uint32_t> count_;
-  bool flood_{}, server_{};
+  bool flood_{};
   bool pauses_at_end_{};  ///< after the last ping too
   std::optional<std::string> protocol_;
-  std::uint32_t oui_ = mad::openib_oui;
+};
+
+struct SysstatOperation {
+  std::string_view name;
+  const StructInfo& (*info)();
+  bool diags = true;  ///< infiniband-diags has it
+};
+
+constexpr std::array<SysstatOperation, 4> operations{{
+    {"ping", ofa::SysStatPing::info},
+    {"host", ofa::SysStatHostInfo::info},
+    {"cpu", ofa::SysStatCpuInfo::info},
+    {"cpi", mad::ClassPortInfo::info, false},
+}};
+
+const SysstatOperation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(operations, name, &SysstatOperation::name);
+  return found != operations.end() ? found : nullptr;
+}
+
+struct SysstatReport final : Report {
+  SysstatReport(const SysstatOperation& which, path::Path of) : operation(&which), path(std::move(of)) {}
+
+  const SysstatOperation* operation;
+  path::Path path;
+  std::vector<std::uint8_t> bytes;  ///< of the attribute; a text of several packets is longer than its structure
+  bool words{};
+
+  bool is_cpus() const { return operation->name == "cpu"; }
+  bool is_text() const { return is_cpus() || operation->name == "host"; }
+  std::vector<std::string_view> lines() const { return split_list(fixed_text(bytes), "\n"); }
+
+  void visit(report::Sink& sink) const override {
+    sink.value("operation", operation->name);
+    path::visit(sink, "path", path);
+    if (is_cpus()) {
+      sink.values("cpus", lines());
+    } else if (is_text()) {
+      sink.value("host", fixed_text(bytes));
+    } else {
+      report::visit_attribute(sink, bytes, operation->info());
+    }
+  }
+  void text(TextOut& out) const override {
+    const Bytes attribute = Bytes(bytes).first(std::min<std::size_t>(bytes.size(), operation->info().bytes));
+    if (words) {
+      out.print("{}\n{}", operation->info().iba_name, dump_words(attribute, operation->info()));
+    } else if (is_cpus()) {
+      for (const std::string_view line : lines()) out.print("{}\n", escaped(line));
+    } else {
+      DottedOptions style;
+      style.names = NameStyle::iba;
+      out.write(dotted(attribute, operation->info(), style));
+    }
+  }
+  void diags_text(TextOut& out) const override {
+    if (is_text()) {
+      out.print("{}\n", printable_lines(fixed_text(bytes)));
+    } else {
+      out.write("sysstat ping succeeded\n");
+    }
+  }
+};
+
+class Ibsysstat final : public ServiceCommand {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.target_each("TARGET", target_);
+    set.operand("ping|host|cpu|cpi", [this](std::string_view word) {
+      operation_ = find_operation(word);
+      if (operation_ == nullptr)
+        throw UsageError("Not one of ping, host, cpi or cpu" +
+                         did_you_mean(word, std::array<std::string_view, 4>{"ping", "host", "cpu", "cpi"}));
+    });
+    set.offer({"ping", "host", "cpu", "cpi"});
+    set.instead_of_operands("-S");
+    set.notes(
+        "Requests the cookie of a ping, the name of the host, its processors, or the\n"
+        "ClassPortInfo of the service.");
+    set.flag("-S --Server", server_, "Answer such requests until ended. TARGET needs that.");
+    add_oui(set);
+    add_common(set, common, group_target | group_sl);
+  }
+
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.operand("ping|host|cpu", [this](const std::string& word) {
+      operation_ = find_operation(word);
+      if (operation_ == nullptr || !operation_->diags) throw DiagsUsage();
+    });
+    set.instead_of_operands("-S");
+    set.without("DKy");
+    add_oui(set);
+    set.flag("-S --Server", server_, "Answer such requests until ended.");
+    any_answer_ = true;
+  }
+
+  std::string cannot_serve() const override { return "can't serve class 51"; }
+  void offer(mad::Server& server) const override { mad::serve_sysstat(server, {sys::host_name(), mad::cpu_text(sys::cpus())}, oui_); }
+  async::Task<> request(Session& session, Emit& emit) override {
+    Stack& stack = session.stack();
+    Destination node = co_await stack.manners().gmp_node(target_);
+    if (any_answer_) node.path.ib().retries = 0;
+    const mad::Request request = get(node.path, mad::mgmt_class::ofa_sysstat, operation_->info().attribute_id);
+    const mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
+    if (!reply && !any_answer_) reply.error().raise();
+    const auto* unanswered = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
+    if (unanswered != nullptr && !unanswered->reported()) throw DiagsPanic("umad_recv failed.", ETIMEDOUT);
+    if (!reply && reply.error().reply().empty()) throw DiagsFailure(fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT)));
+    SysstatReport report(*operation_, node.path);
+    const Bytes payload = reply ? reply->payload() : Bytes();
+    report.bytes.assign(payload.begin(), payload.end());
+    report.words = stack.host().options().error_level() >= 2;
+    emit(report);
+  }
+
+ private:
+  const SysstatOperation* operation_ = operations.data();
+  bool any_answer_{};  ///< send one request, and treat a refusal as an answer without text
 };
 
 }  // namespace
@@ -229,6 +405,15 @@ constinit const CommandInfo rooms::ibping{
     .summary = "Check whether a host answers over the fabric, and how fast; or answer such pings.",
     .make = make_command<Ibping>,
     .make_diags = make_command<Ibping>,
+    .needs_fabric = true,
+};
+
+constinit const CommandInfo rooms::ibsysstat{
+    .name = "ibsysstat",
+    .group = HelpGroup::query,
+    .summary = "Print the name or the processors of a host, read over the fabric; or answer such requests.",
+    .make = make_command<Ibsysstat>,
+    .make_diags = make_command<Ibsysstat>,
     .needs_fabric = true,
 };
 

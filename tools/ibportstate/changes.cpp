@@ -58,10 +58,10 @@ constexpr DiagsValueRange diags_ranges[]{
     {"mkeyprot", 0, 3, "invalid mkey protection bit setting"},
 };
 
-/// The value of an operation that infiniband-diags knows; nothing where it knows none of that name.
-std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
+/// The value of an operation that infiniband-diags knows.
+std::uint64_t diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
   const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsValueRange::name);
-  if (range == std::end(diags_ranges) && word != "mkey") return std::nullopt;
+  if (range == std::end(diags_ranges) && word != "mkey") throw DiagsFailure(fmt::format("invalid operation: {}", word));
   if (text == nullptr) throw DiagsFailure(fmt::format("{} requires an additional parameter", word));
   if (word == "mkey") return parse_key(common, *text, "New M_Key", "Bad new M_Key\n", true);
   const std::uint64_t value = c_number(*text);
@@ -150,8 +150,8 @@ void PortOperations::fit(const smp::PortInfo& info) {
 }
 
 bool PortOperations::waits_for_reset() const {
-  const auto is_of_link = [](const auto& s) { return !s.first->supported.empty(); };
-  return !physical_state_ && state_ != PortState::down && (fdr10_ || std::ranges::any_of(settings_, is_of_link));
+  const auto is_of_link = [](const subnet::PortSetting& setting) { return !setting.supported.empty(); };
+  return !physical_state_ && state_ != PortState::down && (fdr10_ || find(is_of_link) != nullptr);
 }
 
 void PortOperations::add_reset() {
@@ -171,25 +171,21 @@ bool PortOperations::take_state(std::string_view word) {
   return true;
 }
 
-void PortOperations::take_setting(const CommonOptions& common, const std::string& word, const std::string* text) {
+void PortOperations::take_setting(const CommonOptions& common, const std::string& word, const std::string* text, bool as_diags) {
   const subnet::PortSetting* setting = subnet::find_port_setting(word);
-  if (setting == nullptr && word != fdr10_word) unknown_operation(word);
-  if (text == nullptr) throw UsageError(fmt::format("Operation '{}' needs a value", word));
-  if (word == "speed" && take_speeds(*text)) return;
-  if (setting == nullptr) {
-    fdr10_ = static_cast<std::uint8_t>(parse_unsigned(*text, fdr10_word, 0, 1));
+  std::uint64_t value = 0;
+  if (as_diags) {
+    value = diags_value(common, word, text);
   } else {
-    settings_.emplace_back(setting, setting_value(common, *setting, *text));
+    if (setting == nullptr && word != fdr10_word) unknown_operation(word);
+    if (text == nullptr) throw UsageError(fmt::format("Operation '{}' needs a value", word));
+    if (word == "speed" && take_speeds(*text)) return;
+    value = setting == nullptr ? parse_unsigned(*text, fdr10_word, 0, 1) : setting_value(common, *setting, *text);
   }
-}
-
-void PortOperations::take_diags_setting(const CommonOptions& common, const std::string& word, const std::string* text) {
-  const auto value = diags_value(common, word, text);
-  if (!value) throw DiagsFailure(fmt::format("invalid operation: {}", word));
-  if (word == fdr10_word) {
-    fdr10_ = static_cast<std::uint8_t>(*value);
+  if (setting == nullptr) {
+    fdr10_ = static_cast<std::uint8_t>(value);
   } else {
-    settings_.emplace_back(subnet::find_port_setting(word), *value);
+    settings_.emplace_back(setting, value);
   }
 }
 
@@ -203,25 +199,10 @@ PortOperations PortOperations::read(const CommonOptions& common, std::span<const
     if (is_state && !before.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", before, word));
     if (is_state) continue;
     const std::string* const text = ++at < words.size() ? &words[at] : nullptr;
-    as_diags ? changes.take_diags_setting(common, word, text) : changes.take_setting(common, word, text);
+    changes.take_setting(common, word, text, as_diags);
   }
   if (!as_diags && changes.state_word_ == "query" && !changes.is_query()) throw UsageError("The operation 'query' goes with no other");
   return changes;
-}
-
-bool PortOperations::sets_ext_speed() const {
-  return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->is_ext_speed(); });
-}
-
-bool PortOperations::sets_m_key() const {
-  return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->name.starts_with("mkey"); });
-}
-
-const subnet::PortSetting* PortOperations::of_end_port() const {
-  for (const auto& [setting, value] : settings_) {
-    if (setting->of_end_port) return setting;
-  }
-  return nullptr;
 }
 
 smp::PortInfo PortOperations::applied(const smp::PortInfo& read) const {
@@ -233,13 +214,12 @@ smp::PortInfo PortOperations::applied(const smp::PortInfo& read) const {
   return info;
 }
 
-smp::PortInfo PortOperations::applied_as_diags(const smp::PortInfo& read) const {
+smp::PortInfo PortOperations::applied_as_diags(smp::PortInfo read) const {
   constexpr Lid unlikely_lid{0x1234};
-  const auto is_none = [](Lid lid) { return lid == Lid{} || lid == permissive_lid; };
-  smp::PortInfo with_lids = read;
-  if (is_none(with_lids.lid)) with_lids.lid = unlikely_lid;
-  if (is_none(with_lids.master_sm_lid)) with_lids.master_sm_lid = unlikely_lid;
-  return with_settings(with_lids);
+  for (Lid* lid : {&read.lid, &read.master_sm_lid}) {
+    if (*lid == Lid{} || *lid == permissive_lid) *lid = unlikely_lid;
+  }
+  return with_settings(read);
 }
 
 smp::PortInfo PortOperations::with_settings(const smp::PortInfo& read) const {

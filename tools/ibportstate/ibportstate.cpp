@@ -22,18 +22,11 @@ constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attrib
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
 
 async::Task<> read_node(Manners& manners, mad::Transactor& transactor, ObservedPort& port) {
-  mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(port.node.path);
-  port.node_info = manners.take(std::move(node), "smp query nodeinfo failed");
-}
-
-async::Task<smp::PortInfo> port_info(Manners& manners, mad::Transactor& transactor, const ObservedPort& port, unsigned number,
-                                     const char* why) {
-  mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.node.path, number);
-  co_return manners.take(std::move(info), why);
+  port.node_info = co_await manners.get<smp::NodeInfo>(transactor, port.node.path, 0, "smp query nodeinfo failed");
 }
 
 async::Task<> read_port(Manners& manners, mad::Transactor& transactor, ObservedPort& port) {
-  const smp::PortInfo info = co_await port_info(manners, transactor, port, port.number, "smp query portinfo failed");
+  const auto info = co_await manners.get<smp::PortInfo>(transactor, port.node.path, port.number, "smp query portinfo failed");
   port.bytes = wire::packed_vector(info);
 }
 
@@ -44,15 +37,8 @@ mad::Transactor& transactor_for_set(Stack& stack) {
   return stack.smp_transactor();
 }
 
-class PortCommand : public Command {
- protected:
-  Target target_;
-  unsigned number_{};
-  std::vector<std::string> words_;
-  PortOperations operations_;
-};
-
-class Ibportstate final : public PortCommand {
+/// infiniband-diags shows all speeds, and only the peers of switch ports; it sets without checks of its own.
+class Ibportstate final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
@@ -77,7 +63,20 @@ class Ibportstate final : public PortCommand {
     add_common(set, common, group_target);
   }
 
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    as_diags_ = true;
+    set.target("TARGET", target_);
+    set.integer("PORTNUM", number_);
+    set.optional_operands();
+    set.words("OP [OP_ARG]", words_);
+    set.notes(
+        "Without OP the port is shown. OP is one of query, enable, on, disable, off,\n"
+        "reset, down, arm, active, or a setting and its value: speed, espeed, fdr10,\n"
+        "width, vls, mtu, lid, smlid, lmc, mkey, mkeylease, mkeyprot.");
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
+    if (as_diags_) co_return co_await run_as_diags(session, emit);
     operations_ = PortOperations::read(session.host().options(), words_, false);
     if (and_reset_) operations_.add_reset();
     const Destination node = co_await session.manners().smp_node(target_);
@@ -97,7 +96,7 @@ class Ibportstate final : public PortCommand {
  private:
   static async::Task<> query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
     co_await read_port(stack.manners(), transactor, port);
-    co_await read_description(transactor, port);
+    port.description = co_await description_at(transactor, port.node.path);
     if (port.info().port_state == smp::PortState::down) co_return;
     try {
       co_await read_node(stack.manners(), transactor, port);
@@ -114,12 +113,7 @@ class Ibportstate final : public PortCommand {
   static async::Task<> identify(mad::Transactor& transactor, ObservedPort& peer) {
     const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.node.path);
     if (node) peer.node_info = *node;
-    co_await read_description(transactor, peer);
-  }
-
-  static async::Task<> read_description(mad::Transactor& transactor, ObservedPort& port) {
-    const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.node.path);
-    if (description) port.description = fixed_text(description->node_string);
+    peer.description = co_await description_at(transactor, peer.node.path);
   }
 
   /// The port at the other end of the link, by a route or by the SA.
@@ -161,7 +155,7 @@ class Ibportstate final : public PortCommand {
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, port.node.path);
     port.node_info = std::move(meant).take();
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
-    co_await read_description(transactor, port);
+    port.description = co_await description_at(transactor, port.node.path);
     co_await read_port(stack.manners(), transactor, port);
     const smp::PortInfo info = port.info();
     report.dry_run = dry_run_;
@@ -194,7 +188,7 @@ class Ibportstate final : public PortCommand {
   }
 
   async::Task<> check_node(mad::Transactor& transactor, const ObservedPort& port) const {
-    const subnet::PortSetting* of_end_port = operations_.of_end_port();
+    const subnet::PortSetting* of_end_port = operations_.find(&subnet::PortSetting::of_end_port);
     const bool on_port0 = number_ == 0 && operations_.has_state();
     if (port.is_switch() && on_port0) throw UsageError("Port 0 of a switch has no link");
     if (port.is_switch() && number_ != 0 && of_end_port != nullptr)
@@ -233,24 +227,7 @@ class Ibportstate final : public PortCommand {
     }
   }
 
-  bool dry_run_{}, force_{}, and_reset_{};
-};
-
-/// infiniband-diags: shows all speeds, and only the peers of switch ports; sets without checks of its own.
-class IbportstateDiags final : public PortCommand {
- public:
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
-    set.target("TARGET", target_);
-    set.integer("PORTNUM", number_);
-    set.optional_operands();
-    set.words("OP [OP_ARG]", words_);
-    set.notes(
-        "Without OP the port is shown. OP is one of query, enable, on, disable, off,\n"
-        "reset, down, arm, active, or a setting and its value: speed, espeed, fdr10,\n"
-        "width, vls, mtu, lid, smlid, lmc, mkey, mkeylease, mkeyprot.");
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
+  async::Task<> run_as_diags(Session& session, Emit& emit) {
     const Destination node = co_await session.manners().smp_node(target_);
     operations_ = PortOperations::read(session.host().options(), words_, true);
     ObservedPort port(node, number_);
@@ -258,17 +235,18 @@ class IbportstateDiags final : public PortCommand {
     co_await read_node(session.manners(), transactor, port);
     if (operations_.is_query()) {
       PortStateReport report(session.host(), port);
-      co_await emit_after(query(session.stack(), transactor, port, report), emit, report);
+      co_await emit_after(diags_query(session.stack(), transactor, port, report), emit, report);
       if (report.peer) warn_of_slow_link(session.host(), port, *report.peer);
       co_return;
     }
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
-    if (operations_.sets_m_key() && port.is_switch() && number_ != 0) throw DiagsFailure("Can't set M_Key fields on switch port != 0");
+    const auto is_of_m_key = [](const subnet::PortSetting& setting) { return setting.name.starts_with("mkey"); };
+    if (port.is_switch() && number_ != 0 && operations_.find(is_of_m_key) != nullptr)
+      throw DiagsFailure("Can't set M_Key fields on switch port != 0");
     PortSetReport report(session.host(), port);
-    co_await emit_after(set(session.stack(), transactor, port, report), emit, report);
+    co_await emit_after(diags_set(session.stack(), transactor, port, report), emit, report);
   }
 
- private:
   /// Emits what `work` has found, also if it fails.
   static async::Task<> emit_after(async::Task<> work, Emit& emit, const Report& report) {
     try {
@@ -282,14 +260,16 @@ class IbportstateDiags final : public PortCommand {
 
   /// PortInfo, and what is shown of speeds beside it.
   static async::Task<> read_all(Stack& stack, mad::Transactor& transactor, ObservedPort& port) {
-    std::optional<smp::PortInfo> port0;  // of a switch; its CapabilityMask applies to all ports
-    if (port.is_switch()) port0 = co_await port_info(stack.manners(), transactor, port, 0, "smp query port 0 portinfo failed");
+    smp::PortInfo port0;  // of a switch; its CapabilityMask applies to all ports
+    if (port.is_switch())
+      port0 = co_await stack.manners().get<smp::PortInfo>(transactor, port.node.path, 0, "smp query port 0 portinfo failed");
     co_await read_port(stack.manners(), transactor, port);
-    const std::uint32_t capabilities = (port0 ? *port0 : port.info()).capability_mask;
+    const std::uint32_t capabilities = (port.is_switch() ? port0 : port.info()).capability_mask;
     port.extended_speeds = (capabilities & smp::capability_mask::is_extended_speeds_supported) != 0;
     if (!stack.host().options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*port.node_info)) co_return;
-    mad::Result<smp::MlnxExtPortInfo> mlnx = co_await transactor.try_subn_get<smp::MlnxExtPortInfo>(port.node.path, port.number);
-    port.mlnx_bytes = wire::packed_vector(stack.manners().take(std::move(mlnx), "smp query ext portinfo failed"));
+    const auto mlnx =
+        co_await stack.manners().get<smp::MlnxExtPortInfo>(transactor, port.node.path, port.number, "smp query ext portinfo failed");
+    port.mlnx_bytes = wire::packed_vector(mlnx);
   }
 
   /// The node at the other end of the link of port `port` of a switch.
@@ -306,7 +286,7 @@ class IbportstateDiags final : public PortCommand {
     return {*longer, diags_name(*longer)};
   }
 
-  static async::Task<> query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
+  static async::Task<> diags_query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
     co_await read_all(stack, transactor, port);
     if (!port.is_switch() || port.number == 0 || port.info().port_state != smp::PortState::active) co_return;
     // The peer is looked for only at the end of the route.
@@ -319,7 +299,7 @@ class IbportstateDiags final : public PortCommand {
   }
 
   /// Sends a PortInfo in any case, without further requests before it.
-  async::Task<> set(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) const {
+  async::Task<> diags_set(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) const {
     co_await read_all(stack, transactor, port);
     report.needless = operations_.is_needless(port.info());
     if (report.needless) co_return;
@@ -339,6 +319,13 @@ class IbportstateDiags final : public PortCommand {
     report.after = port;
     report.after->bytes = wire::packed_vector(after);
   }
+
+  bool as_diags_{};
+  Target target_;
+  unsigned number_{};
+  std::vector<std::string> words_;
+  PortOperations operations_;
+  bool dry_run_{}, force_{}, and_reset_{};
 };
 
 }  // namespace
@@ -349,7 +336,7 @@ constinit const CommandInfo rooms::ibportstate{
     .group = HelpGroup::config,
     .summary = "Print the state of a port and of its link, or change it.",
     .make = make_command<tools::ibportstate::Ibportstate>,
-    .make_diags = make_command<tools::ibportstate::IbportstateDiags>,
+    .make_diags = make_command<tools::ibportstate::Ibportstate>,
     .changes = true,
     .reports_changes = true,
 };

@@ -3,6 +3,7 @@
 // (report.cpp).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,16 +53,19 @@ class PortOperations {
   /// Leaves out what only a port with extended speeds needs, if the port with PortInfo `info` has none.
   void fit(const smp::PortInfo& info);
   std::optional<std::uint8_t> fdr10() const { return fdr10_; }
-  bool sets_ext_speed() const;
-  bool sets_m_key() const;
-  /// The first of the settings that only an end port has, or null.
-  const subnet::PortSetting* of_end_port() const;
+  /// The first of the settings for which `is` holds, or null.
+  template <class Is>
+  const subnet::PortSetting* find(Is is) const {
+    const auto found = std::ranges::find_if(settings_, is, [](const auto& each) -> const subnet::PortSetting& { return *each.first; });
+    return found != settings_.end() ? found->first : nullptr;
+  }
+  bool sets_ext_speed() const { return find(&subnet::PortSetting::is_ext_speed) != nullptr; }
 
   /// The PortInfo to set at a port whose PortInfo was `read`. Throws UsageError for a value that the port does not support.
   smp::PortInfo applied(const smp::PortInfo& read) const;
   /// The PortInfo that infiniband-diags sets at a port whose PortInfo was `read`. No value is checked. Where LID or MasterSMLID is 0 or
   /// permissive, it is 0x1234: some nodes refuse a PortInfo without LIDs.
-  smp::PortInfo applied_as_diags(const smp::PortInfo& read) const;
+  smp::PortInfo applied_as_diags(smp::PortInfo read) const;
   /// The fields of `read` that change, in the order of the operations.
   std::vector<Change> list(const smp::PortInfo& read) const;
   /// The changes that the port ignored: its answer `answer` to the Set does not have them.
@@ -74,8 +78,7 @@ class PortOperations {
   /// Takes the names of speeds, which stand in three fields of PortInfo. False if `text` is a number.
   bool take_speeds(const std::string& text);
   /// Takes the setting `word` with its value `text`, which is null where it lacks.
-  void take_setting(const CommonOptions& common, const std::string& word, const std::string* text);
-  void take_diags_setting(const CommonOptions& common, const std::string& word, const std::string* text);
+  void take_setting(const CommonOptions& common, const std::string& word, const std::string* text, bool as_diags);
 
   bool only_if_disabled_{};
   bool only_base_speeds_{};  ///< named speeds are up to QDR: extended speeds are turned off where the port has them
@@ -107,13 +110,9 @@ struct ObservedPort {
   smp::MlnxExtPortInfo mlnx() const { return mlnx_bytes.empty() ? smp::MlnxExtPortInfo{} : smp::MlnxExtPortInfo::unpack(mlnx_bytes); }
 };
 
-/// The base of the two reports: the port, and its texts in each dialect.
+/// The base of the two reports.
 struct PortReport : Report {
   PortReport(const Host& host, const ObservedPort& of) : options(host.options()), port(of) {}
-
-  /// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
-  void show_port(TextOut& out, const ObservedPort& at) const;
-  static void show_mlnx(TextOut& out, const ObservedPort& at);
 
   const CommonOptions& options;
   const ObservedPort& port;
@@ -138,8 +137,6 @@ struct PortSetReport final : PortReport {
   std::vector<Change> changes;
   std::optional<ObservedPort> after, mlnx_after;  ///< the port's answers
 
-  /// "\"leaf1\" 0005:… port 7".
-  std::string place() const;
   /// "\"leaf1\" 0005:… port 7: PortPhysicalState 5 -> 3".
   std::string what_changed() const;
   void visit(report::Sink& sink) const override;

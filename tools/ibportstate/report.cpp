@@ -36,6 +36,12 @@ AttributeText shown(const CommonOptions& options, const ObservedPort& at) { retu
 
 bool hides(const Change& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
 
+/// "5 -> 3", or `hidden` for a key.
+std::string values_of(const Change& change, Keys keys, std::string_view hidden) {
+  if (hides(change, keys)) return std::string(hidden);
+  return fmt::format("{} -> {}", worded(*change.field, change.from), worded(*change.field, change.to));
+}
+
 /// The first of `order` that both ports may use, where the link does not run at it.
 template <std::size_t n>
 void warn_below(const Host& host, const char* function, const char* what, unsigned both, unsigned active,
@@ -55,9 +61,8 @@ constexpr std::pair<unsigned, const char*> ext_speeds[]{{8, "106.25 Gbps"}, {4, 
 /// The enabled values of a port: `enabled`, where the value `all` means all supported values.
 unsigned usable(unsigned enabled, unsigned supported, unsigned all) { return enabled == all ? supported : enabled; }
 
-}  // namespace
-
-void PortReport::show_port(TextOut& out, const ObservedPort& at) const {
+/// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
+void show_port(TextOut& out, const ObservedPort& at, Keys keys) {
   const smp::PortInfo info = at.info();
   const StructInfo& all = smp::PortInfo::info();
   out.print("# Port info: {} port {}\n", at.node.name, static_cast<int>(at.number));
@@ -67,16 +72,20 @@ void PortReport::show_port(TextOut& out, const ObservedPort& at) const {
   const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
   if (xdr) out.write(libibmad_listing(at.bytes, all, xdr_fields));
   if (at.is_switch() && at.number != 0) return;
-  out.write(libibmad_listing(at.bytes, all, m_key_fields, options.keys));
+  out.write(libibmad_listing(at.bytes, all, m_key_fields, keys));
 }
 
-void PortReport::show_mlnx(TextOut& out, const ObservedPort& at) {
+void show_mlnx(TextOut& out, const ObservedPort& at) {
   if (at.mlnx_bytes.empty()) return;
   out.print("# MLNX ext Port info: {} port {}\n{}", at.node.name, static_cast<int>(at.number),
             libibmad_listing(at.mlnx_bytes, smp::MlnxExtPortInfo::info()));
 }
 
-namespace {
+/// "\"leaf1\" 0005:… port 7".
+std::string place_of(const ObservedPort& port) {
+  const std::string guid = port.node_info ? to_text(port.node_info->node_guid) : port.node.name;
+  return fmt::format("{}{} port {}", port.description.empty() ? "" : in_quotes(port.description) + ' ', guid, port.number);
+}
 
 void visit_node(report::Sink& sink, const ObservedPort& at) {
   sink.value_or_null("node_guid", at.node_info.has_value(), at.node_info.value_or(smp::NodeInfo{}).node_guid);
@@ -142,12 +151,12 @@ void PortStateReport::text(TextOut& out) const {
 void PortStateReport::diags_text(TextOut& out) const {
   out.print("{} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
   if (port.bytes.empty()) return;
-  show_port(out, port);
+  show_port(out, port, options.keys);
   show_mlnx(out, port);
   if (!peer || !peer->node_info) return;
   out.write("Peer PortInfo:\n");
   if (lacks_peer) return;
-  show_port(out, *peer);
+  show_port(out, *peer, options.keys);
   show_mlnx(out, *peer);
 }
 
@@ -181,28 +190,17 @@ void PortSetReport::text(TextOut& out) const {
     return;
   }
   if (!dry_run) return;
-  out.print("# Would set on {}\n", place());
+  out.print("# Would set on {}\n", place_of(port));
   for (const Change& change : changes) {
-    const std::string name = styled_name(*change.field, NameStyle::saquery);
-    if (hides(change, options.keys)) {
-      out.print("{:.<25}(not displayed)\n", name);
-    } else {
-      out.print("{:.<25}{} -> {}\n", name, worded(*change.field, change.from), worded(*change.field, change.to));
-    }
+    out.print("{:.<25}{}\n", styled_name(*change.field, NameStyle::saquery), values_of(change, options.keys, "(not displayed)"));
   }
 }
 
-std::string PortSetReport::place() const {
-  const std::string guid = port.node_info ? to_text(port.node_info->node_guid) : port.node.name;
-  return fmt::format("{}{} port {}", port.description.empty() ? "" : in_quotes(port.description) + ' ', guid, port.number);
-}
-
 std::string PortSetReport::what_changed() const {
-  std::string text = place() + ':';
+  std::string text = place_of(port) + ':';
   for (const Change& change : changes) {
-    text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
-    text +=
-        hides(change, options.keys) ? "set" : fmt::format("{} -> {}", worded(*change.field, change.from), worded(*change.field, change.to));
+    text += fmt::format("{} {} {}", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery),
+                        values_of(change, options.keys, "set"));
   }
   return text;
 }
@@ -210,7 +208,7 @@ std::string PortSetReport::what_changed() const {
 void PortSetReport::diags_text(TextOut& out) const {
   out.print("Initial {} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
   if (port.bytes.empty()) return;
-  show_port(out, port);
+  show_port(out, port, options.keys);
   show_mlnx(out, port);
   if (needless) {
     out.write("Port is already in enable state\n");
@@ -223,7 +221,7 @@ void PortSetReport::diags_text(TextOut& out) const {
   }
   if (after) {
     out.write("\nAfter PortInfo set:\n");
-    show_port(out, *after);
+    show_port(out, *after, options.keys);
   }
 }
 

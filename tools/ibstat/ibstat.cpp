@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/attribute_text.hpp"
@@ -35,10 +36,7 @@ unsigned highest_port(const sys::Device& device) { return device.ports.empty() ?
 std::string diags_rate(const sys::EndPort& port) {
   unsigned value = 0;
   std::from_chars(port.rate_text.data(), port.rate_text.data() + port.rate_text.size(), value);
-  std::string text = port.rate_text;
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (text.find("fdr10)") != std::string::npos) return fmt::format("{} (FDR10)", value);
+  if (to_lower(port.rate_text).find("fdr10)") != std::string::npos) return fmt::format("{} (FDR10)", value);
   return value == 2 ? "2.5" : std::to_string(value);  // 1X SDR
 }
 
@@ -101,14 +99,6 @@ struct IbstatReport final : DevicesReport {
   }
 };
 
-/// What both command lines have. `choose` gets the form of an option that is given, and its letter.
-template <class Choose>
-void add_forms(OptionSet& set, Choose choose) {
-  set.action("-l --list_of_cas", "Print only the names of the devices.", [choose] { choose(StatForm::names, 'l'); });
-  set.action("-s --short", "Leave the ports out.", [choose] { choose(StatForm::short_form, 's'); });
-  set.action("-p --port_list", "Print only the GUIDs of the ports.", [choose] { choose(StatForm::guids, 'p'); });
-}
-
 class Ibstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -116,7 +106,7 @@ class Ibstat final : public Command {
     set.word("DEVICE", device_);
     offer_devices(set, common, false);
     set.word("PORT", port_);
-    add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
+    add_forms(set);
     add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
     add_common(set, common, group_output);
   }
@@ -126,7 +116,7 @@ class Ibstat final : public Command {
     set.optional_operands();
     set.word("CA", device_);
     set.integer("PORT", port_number_);
-    add_forms(set, [this](StatForm form, char /*letter*/) { form_ = std::max(form_, form); });
+    add_forms(set);
     exact_names_ = true;
   }
 
@@ -150,8 +140,15 @@ class Ibstat final : public Command {
   }
 
  private:
+  void add_forms(OptionSet& set) {
+    set.action("-l --list_of_cas", "Print only the names of the devices.", [this] { choose(StatForm::names, 'l'); });
+    set.action("-s --short", "Leave the ports out.", [this] { choose(StatForm::short_form, 's'); });
+    set.action("-p --port_list", "Print only the GUIDs of the ports.", [this] { choose(StatForm::guids, 'p'); });
+  }
   void choose(StatForm form, char letter) {
-    if (form_ != StatForm::full && form_ != form) throw OptionError(fmt::format("-{} and -{} contradict each other", chosen_by_, letter));
+    if (exact_names_) form = std::max(form_, form);
+    if (!exact_names_ && form_ != StatForm::full && form_ != form)
+      throw OptionError(fmt::format("-{} and -{} contradict each other", chosen_by_, letter));
     form_ = form;
     chosen_by_ = letter;
   }

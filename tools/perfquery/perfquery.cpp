@@ -18,7 +18,7 @@
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/perfquery/watch.hpp"
+#include "tools/perfquery/readings.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
 
@@ -29,58 +29,10 @@ namespace {
 constexpr std::size_t ports_at_once = 64;
 constexpr std::uint64_t all_counters = ~std::uint64_t{0};  // as a mask of counters to reset
 
-struct CounterRequest {
-  Target target;
-  std::optional<PortNumbers> ports;   ///< PORT
-  std::optional<std::uint64_t> mask;  ///< RESET
-  const CounterSet* chosen = counter_sets().data();
-  bool all{}, loop{}, reset{}, reset_only{};
-
-  bool resets() const { return reset || reset_only; }
-  /// See layout_of().
-  bool has_two_layouts() const { return &chosen->info() == &pm::PortExtendedSpeedsCounters::info(); }
-};
-
-void add_port_options(OptionSet& set, CounterRequest& request) {
-  set.flag("-a --all_ports --all-ports", request.all, "Show or reset all ports together, or those of PORT.");
-  set.flag("-l --loop_ports --loop-ports", request.loop, "Show or reset the ports one by one.");
-  set.flag("-r --reset_after_read --reset-after-read", request.reset, "Reset the counters after they were read.");
-  set.flag("-R --Reset_only --reset-only", request.reset_only, "Reset the counters and show nothing.");
-}
-
 struct ChosenPorts {
   PortNumbers numbers;
   bool summed{};  ///< their sum is shown
 };
-
-/// The target. For a reset: the node that is there now, by its GUID.
-async::Task<Destination> find_pma(Stack& stack, const CounterRequest& request) {
-  if (request.resets()) stack.require_exact_targets();
-  Destination node = co_await stack.manners().gmp_node(request.target);
-  if (request.resets()) node = co_await stack.manners().identified(std::move(node));
-  co_return node;
-}
-
-async::Task<counters::PmaSupport> read_support(Stack& stack, const Destination& node) {
-  mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(stack.transactor(), node.path);
-  co_return stack.manners().take(std::move(known), "classportinfo query");
-}
-
-/// The structure of the attribute: of extended speeds there are two, by the error correction that is in use at `port`.
-async::Task<const StructInfo*> layout_of(Stack& stack, const Destination& node, const CounterRequest& request, counters::PmaSupport support,
-                                         std::int32_t port) {
-  const StructInfo& info = request.chosen->info();
-  if (!request.has_two_layouts() || request.reset_only) co_return &info;
-  if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
-  const mad::Result<smp::PortInfoExtended> extended =
-      co_await stack.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), port);
-  if (!extended) {
-    stack.manners().remark("is_rsfec_mode_active", "Port Info Extended not supported");
-    co_return &info;
-  }
-  const bool has_fec_modes = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
-  co_return has_fec_modes ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
-}
 
 /// What `smps` answers. If that is the SA and it is silent, the node itself is read.
 template <class T>
@@ -141,46 +93,70 @@ async::Task<> reset_ports(Stack& stack, const CountersReport& report, const Port
   }
 }
 
+/// infiniband-diags loops over ports only for PortCounters and PortCountersExtended, and reads port 0 where none is named.
 class Perfquery : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target_each("TARGET", request_.target);
-    set.operand("PORT", [this](std::string_view word) { request_.ports = read_ports(word); });
+    set.target_each("TARGET", target_);
+    set.operand("PORT", [this](std::string_view word) { ports_ = read_ports(word); });
     set.is_port();
-    set.integer("RESET", request_.mask);
+    set.integer("RESET", mask_);
     set.notes(
         "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
         "a mask of counters to reset: the bits of CounterSelect, and from bit 16 on\n"
         "those of CounterSelect2.");
     add_counter_sets(set);
-    add_port_options(set, request_);
+    add_port_options(set);
     add_interval(set, interval_);
     add_common(set, common, group_target | group_sl);
   }
 
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    as_diags_ = true;
+    set.without("DK");
+    set.optional_operands();
+    set.target("LID|GUID", target_);
+    set.operand("PORT", [this](const std::string& word) { ports_ = read_diags_ports(word); });
+    set.operand("RESET", [this](const std::string& word) { mask_ = c_number(word); });
+    set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
+    for (const CounterSet& of : counter_sets().subspan(1)) {
+      set.action(of.spelling, of.help, [this, &of] { set_ = std::max(set_, &of, precedes); });
+    }
+    add_port_options(set);
+  }
+
   std::string_view table_rows() const override {
-    if (request_.reset_only) return {};
+    if (reset_only_) return {};
     return interval_.repeats() ? "readings.ports.counters" : "ports";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (request_.resets()) session.stack().require_fabric("A reset of counters");
-    check_options();
+    if (resets()) session.stack().require_fabric("A reset of counters");
+    if (!as_diags_) check_options();
     require_one_target(session.targets(), interval_);
-    const Destination node = co_await find_pma(session.stack(), request_);
-    // Requested only where something depends on it, as the request counts at the port.
+    if (resets()) session.stack().require_exact_targets();
+    Destination node = co_await session.manners().gmp_node(target_);
+    if (resets()) node = co_await session.manners().identified(std::move(node));  // the node that is there now, by its GUID
+    // ibtool requests it only where something depends on it, as the request counts at the port.
     counters::PmaSupport support;
-    if (request_.all || names_all_ports() || request_.has_two_layouts()) support = co_await read_support(session.stack(), node);
-    chosen_ = co_await choose_ports(session.stack(), node, support);
-    const StructInfo* layout = co_await layout_of(session.stack(), node, request_, support, chosen_.numbers.front());
-    CountersReport report(*request_.chosen, *layout, session.host().options(), node);
-    report.gid = request_.target.given() ? node.path.ib().dgid : session.host().end_port().default_gid();
+    if (as_diags_ || all_ || names_all_ports() || has_two_layouts()) {
+      mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(session.stack().transactor(), node.path);
+      support = session.manners().take(std::move(known), "classportinfo query");
+    }
+    async::Task<ChosenPorts> chosen =
+        as_diags_ ? choose_diags_ports(session.stack(), node, support) : choose_ports(session.stack(), node, support);
+    chosen_ = co_await std::move(chosen);
+    const StructInfo* layout = co_await layout_of(session.stack(), node, support);
+    CountersReport report(*set_, *layout, session.host().options(), node);
+    report.support = support;
+    if (as_diags_) co_return co_await run_as_diags(session.stack(), report, emit);
+    report.gid = target_.given() ? node.path.ib().dgid : session.host().end_port().default_gid();
     if (interval_.repeats()) co_return co_await watch(session.stack(), report, emit);
-    if (!request_.reset_only) co_await read(session.stack(), report, emit);
-    if (!request_.resets()) co_await check_meant(session.stack(), node);  // a reset is checked by itself
+    if (!reset_only_) co_await read(session.stack(), report, emit);
+    if (!resets()) co_await check_meant(session.stack(), node);  // a reset is checked by itself
     emit(report);
-    if (request_.resets()) co_await reset_ports(session.stack(), report, chosen_.numbers, request_.mask.value_or(all_counters));
+    if (resets()) co_await reset_ports(session.stack(), report, chosen_.numbers, mask_.value_or(all_counters));
   }
 
  protected:
@@ -193,15 +169,44 @@ class Perfquery : public Command {
     }
   }
 
-  CounterRequest request_;
+  Target target_;
+  std::optional<PortNumbers> ports_;   ///< PORT
+  std::optional<std::uint64_t> mask_;  ///< RESET
+  const CounterSet* set_ = counter_sets().data();
+  bool all_{}, loop_{}, reset_{}, reset_only_{};
   Interval interval_;
   std::optional<counters::ErrorThresholds> thresholds_;  ///< of what is shown with --interval
 
  private:
+  void add_port_options(OptionSet& set) {
+    set.flag("-a --all_ports --all-ports", all_, "Show or reset all ports together, or those of PORT.");
+    set.flag("-l --loop_ports --loop-ports", loop_, "Show or reset the ports one by one.");
+    set.flag("-r --reset_after_read --reset-after-read", reset_, "Reset the counters after they were read.");
+    set.flag("-R --Reset_only --reset-only", reset_only_, "Reset the counters and show nothing.");
+  }
+  bool resets() const { return reset_ || reset_only_; }
+  /// See layout_of().
+  bool has_two_layouts() const { return &set_->info() == &pm::PortExtendedSpeedsCounters::info(); }
+
+  /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use at the first port.
+  async::Task<const StructInfo*> layout_of(Stack& stack, const Destination& node, counters::PmaSupport support) const {
+    const StructInfo& info = set_->info();
+    if (!has_two_layouts() || reset_only_) co_return &info;
+    if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
+    const mad::Result<smp::PortInfoExtended> extended =
+        co_await stack.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), chosen_.numbers.front());
+    if (!extended) {
+      stack.manners().remark("is_rsfec_mode_active", "Port Info Extended not supported");
+      co_return &info;
+    }
+    const bool has_fec_modes = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
+    co_return has_fec_modes ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
+  }
+
   void choose(const CounterSet& of) {
-    if (request_.chosen != counter_sets().data() && request_.chosen != &of)
-      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*request_.chosen), first_name(of)));
-    request_.chosen = &of;
+    if (set_ != counter_sets().data() && set_ != &of)
+      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*set_), first_name(of)));
+    set_ = &of;
   }
   static std::string first_name(const CounterSet& of) {
     const std::string_view options = of.spelling.names;
@@ -210,30 +215,30 @@ class Perfquery : public Command {
   }
 
   void check_options() const {
-    if (request_.reset && request_.reset_only) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
-    if (request_.mask && !request_.resets()) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
-    if (request_.chosen->is_sampling() && (request_.all || request_.resets()))
-      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*request_.chosen)));
+    if (reset_ && reset_only_) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
+    if (mask_ && !resets()) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
+    if (set_->is_sampling() && (all_ || resets()))
+      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*set_)));
     check_interval(interval_);
-    if (interval_.repeats() && (request_.resets() || request_.chosen->is_sampling()))
+    if (interval_.repeats() && (resets() || set_->is_sampling()))
       throw UsageError("--interval shows what is counted, and resets nothing: it excludes -r, -R and -c");
   }
 
-  bool names_all_ports() const { return request_.ports == PortNumbers{subnet::all_ports}; }
+  bool names_all_ports() const { return ports_ == PortNumbers{subnet::all_ports}; }
 
   /// The ports of PORT, or all. NodeInfo and SwitchInfo come from the SA: an SMP would count at the port whose counters are read.
   async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
     sa::SaTransactor records(stack.transactor());
     ChosenPorts chosen;
-    if (request_.ports && !names_all_ports()) {
-      chosen.numbers = *request_.ports;
-      chosen.summed = request_.all && !request_.loop && chosen.numbers.size() > 1;
-    } else if (request_.loop || ((request_.all || request_.ports) && !support.all_port_select())) {
+    if (ports_ && !names_all_ports()) {
+      chosen.numbers = *ports_;
+      chosen.summed = all_ && !loop_ && chosen.numbers.size() > 1;
+    } else if (loop_ || ((all_ || ports_) && !support.all_port_select())) {
       chosen.numbers = co_await every_port(stack, records, node);
-      chosen.summed = !request_.loop;
-    } else if (request_.all || request_.ports) {
+      chosen.summed = !loop_;
+    } else if (all_ || ports_) {
       chosen.numbers = {subnet::all_ports};
-    } else if (!request_.target.given()) {
+    } else if (!target_.given()) {
       chosen.numbers = {static_cast<std::int32_t>(stack.host().end_port().number)};
     } else {
       const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(stack, records, node);
@@ -263,7 +268,7 @@ class Perfquery : public Command {
   }
 
   async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
-    if (watched.is_lost) report.node = co_await find_again(stack, request_.target, report.node, watched);
+    if (watched.is_lost) report.node = co_await find_again(stack, target_, report.node, watched);
     report.ports.clear();
     co_await read(stack, report, emit);
     const std::shared_ptr<const Error> why = co_await check_owner(stack, report.node, watched);
@@ -272,11 +277,9 @@ class Perfquery : public Command {
       emit.raise(Exit::incomplete);
       report.ports.clear();
     }
-    WatchReport reading(report.info);
-    reading.node = report.place();
+    WatchReport reading(report);
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
-    reading.ports = report.ports;
     for (const PortReading& now : report.ports) {
       const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().expected_node_guid;
       reading.before.push_back(std::exchange(watched.last[{node, now.port}], now));
@@ -308,44 +311,6 @@ class Perfquery : public Command {
     report.ports = is_whole ? std::vector{sum_of(report.ports, report.info)} : std::vector<PortReading>{};
   }
 
-  ChosenPorts chosen_;  ///< what comes of -a, -l and PORT
-  bool has_read_{};     ///< a port was read
-};
-
-/// infiniband-diags: loops over ports only for PortCounters and PortCountersExtended, reads port 0 where none is named.
-class PerfqueryDiags final : public Command {
- public:
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
-    set.without("DK");
-    set.optional_operands();
-    set.target("LID|GUID", request_.target);
-    set.operand("PORT", [this](const std::string& word) { request_.ports = read_diags_ports(word); });
-    set.operand("RESET", [this](const std::string& word) { request_.mask = c_number(word); });
-    set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
-    for (const CounterSet& of : counter_sets().subspan(1)) {
-      set.action(of.spelling, of.help, [this, &of] { request_.chosen = std::max(request_.chosen, &of, precedes); });
-    }
-    add_port_options(set, request_);
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    const CounterSet& chosen = *request_.chosen;
-    if (request_.resets()) session.stack().require_fabric("A reset of counters");
-    const Destination node = co_await find_pma(session.stack(), request_);
-    const counters::PmaSupport support = co_await read_support(session.stack(), node);
-    const ChosenPorts ports_read = co_await choose_ports(session.stack(), node, support);
-    const StructInfo* layout = co_await layout_of(session.stack(), node, request_, support, ports_read.numbers.front());
-    CountersReport report(chosen, *layout, session.host().options(), node);
-    report.support = support;
-    if (chosen.is_extended() && !support.extended()) {
-      warn(session.host().world(), "dump_perfcounters",
-           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
-    }
-    if (!request_.reset_only || chosen.is_sampling()) co_await read(session.stack(), report, ports_read, emit);
-    if (request_.resets() && !chosen.is_sampling()) co_await reset_ports(session.stack(), report, ports_read.numbers, reset_mask(support));
-  }
-
- private:
   /// Of several options infiniband-diags takes the earliest in its table; -x loses to all others.
   static bool precedes(const CounterSet* a, const CounterSet* b) {
     const auto rank = [](const CounterSet* of) {
@@ -355,39 +320,39 @@ class PerfqueryDiags final : public Command {
   }
 
   std::int32_t first_port(Host& host) const {
-    if (!request_.target.given()) return static_cast<std::int32_t>(host.end_port().number);
-    if (request_.ports) return request_.ports->empty() ? 0 : request_.ports->front();
-    return request_.all ? subnet::all_ports : 0;
+    if (!target_.given()) return static_cast<std::int32_t>(host.end_port().number);
+    if (ports_) return ports_->empty() ? 0 : ports_->front();
+    return all_ ? subnet::all_ports : 0;
   }
 
   /// Only the basic attributes are read of more than one port.
-  async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
+  async::Task<ChosenPorts> choose_diags_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
     const std::int32_t port = first_port(stack.host());
-    const bool is_basic = request_.chosen->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
-    if (emulates && !request_.all) throw DiagsFailure("AllPortSelect not supported");
+    const bool is_basic = set_->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
+    if (emulates && !all_) throw DiagsFailure("AllPortSelect not supported");
     ChosenPorts chosen;
-    if (is_basic && (emulates || (request_.loop && (request_.all || port == subnet::all_ports)))) {
+    if (is_basic && (emulates || (loop_ && (all_ || port == subnet::all_ports)))) {
       chosen.numbers = co_await every_port(stack, stack.transactor(), node);
-      chosen.summed = !request_.loop;
+      chosen.summed = !loop_;
       if (chosen.summed) warn(stack.host().world(), "main", "Emulating AllPortSelect by iterating through all ports");
-    } else if (is_basic && request_.ports && request_.ports->size() > 1) {
-      chosen.numbers = *request_.ports;
-      chosen.summed = request_.all && !request_.loop;
+    } else if (is_basic && ports_ && ports_->size() > 1) {
+      chosen.numbers = *ports_;
+      chosen.summed = all_ && !loop_;
     } else {
       chosen.numbers = {port};
     }
     co_return chosen;
   }
 
-  static async::Task<> read(Stack& stack, CountersReport& report, const ChosenPorts& ports_read, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(stack, report, ports_read.numbers);
+  async::Task<> read_as_diags(Stack& stack, CountersReport& report, Emit& emit) const {
+    std::vector<PortReading> readings = co_await read_counters(stack, report, chosen_.numbers);
     for (PortReading& reading : readings) {
-      if (reading.error && !ports_read.summed) emit.so_far(report);
+      if (reading.error && !chosen_.summed) emit.so_far(report);
       if (reading.error) stack.manners().give_up(reading.error, report.set.cannot_read());
       clear_uncounted(report, reading.bytes);
       report.ports.push_back(std::move(reading));
     }
-    if (ports_read.summed) report.ports.assign(1, sum_of(report.ports, report.info));
+    if (chosen_.summed) report.ports.assign(1, sum_of(report.ports, report.info));
     emit(report);
   }
 
@@ -402,11 +367,11 @@ class PerfqueryDiags final : public Command {
   /// The counters to reset where the command line does not say: all that infiniband-diags knows.
   std::uint64_t reset_mask(counters::PmaSupport support) const {
     constexpr std::uint64_t basic_counters = 0xffff, extended_select2 = 0xfff0000;
-    std::uint64_t mask = request_.mask.value_or(request_.has_two_layouts() ? all_counters : basic_counters);
-    if (!request_.chosen->is_basic()) return mask == 0 ? all_counters : mask;
-    const bool extended = request_.chosen->is_extended();
+    std::uint64_t mask = mask_.value_or(has_two_layouts() ? all_counters : basic_counters);
+    if (!set_->is_basic()) return mask == 0 ? all_counters : mask;
+    const bool extended = set_->is_extended();
     if (extended) mask |= extended_select2;
-    if (extended || !request_.mask) {
+    if (extended || !mask_) {
       const unsigned wait_bit = extended ? 28 : 16, qp1_bit = extended ? 29 : 17;
       if ((support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0) mask |= std::uint64_t{1} << wait_bit;
       if ((support.capability_mask & pm::capability_mask::is_qp1_drop_supported) != 0) mask |= std::uint64_t{1} << qp1_bit;
@@ -414,7 +379,19 @@ class PerfqueryDiags final : public Command {
     return mask == 0 ? all_counters : mask;
   }
 
-  CounterRequest request_;
+  async::Task<> run_as_diags(Stack& stack, CountersReport& report, Emit& emit) const {
+    const bool is_sampling = set_->is_sampling();
+    if (set_->is_extended() && !report.support.extended()) {
+      warn(stack.host().world(), "dump_perfcounters",
+           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", report.support.capability_mask));
+    }
+    if (!reset_only_ || is_sampling) co_await read_as_diags(stack, report, emit);
+    if (resets() && !is_sampling) co_await reset_ports(stack, report, chosen_.numbers, reset_mask(report.support));
+  }
+
+  bool as_diags_{};
+  ChosenPorts chosen_;  ///< what comes of -a, -l and PORT
+  bool has_read_{};     ///< a port was read
 };
 
 /// ibswportwatch: perfquery of one port until Ctrl-C.
@@ -422,7 +399,7 @@ class Ibswportwatch final : public Perfquery {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", request_.target);
+    set.target("TARGET", target_);
     set.integer("PORT", port_);
     set.is_port();
     set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
@@ -434,12 +411,12 @@ class Ibswportwatch final : public Perfquery {
     set.action("-t --threshold", "Show only the counters that grew by their threshold or more in a second.", [this] { above_ = true; });
     set.text("-T --threshold-file", file_, "FILE", "The thresholds: lines COUNTER=NUMBER.");
     add_counter_sets(set, "-T ");
-    set.flag("-a --all_ports --all-ports", request_.all, "Watch the sum of all ports.");
+    set.flag("-a --all_ports --all-ports", all_, "Watch the sum of all ports.");
     add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (port_) request_.ports = {*port_};
+    if (port_) ports_ = {*port_};
     if (above_) thresholds_ = counters::ErrorThresholds::given_or_usual(file_, session.host().log());
     return Perfquery::run(session, emit);
   }
@@ -467,7 +444,7 @@ constinit const CommandInfo rooms::perfquery{
     .group = HelpGroup::counters,
     .summary = "Print the counters of a port: data, packets, errors, and everything else that a PMA counts; or reset them.",
     .make = make_command<tools::perfquery::Perfquery>,
-    .make_diags = make_command<tools::perfquery::PerfqueryDiags>,
+    .make_diags = make_command<tools::perfquery::Perfquery>,
     .changes = true,
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The attributes of counters that perfquery knows, and how each dialect calls them; ports as its words name them (3, 1,4,8 or 1-10); and
-// what the ports of a PMA answered for one attribute.
+// The attributes of counters that perfquery knows, and how each dialect calls them; ports as its words name them (3, 1,4,8 or 1-10); what
+// the ports of a PMA answered for one attribute; and with --interval what was counted since it was read before.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,10 +14,15 @@
 #include <vector>
 
 #include "counters/row.hpp"
+#include "counters/thresholds.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/dump.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools {
 struct CommonOptions;
@@ -86,5 +92,37 @@ struct CountersReport final : Report {
   std::string title() const;
   std::string capabilities() const;
 };
+
+/// One reading. In JSON an element of the list that is open.
+struct WatchReport final : Report {
+  explicit WatchReport(const CountersReport& latest) : now(latest) {}
+  void visit(report::Sink& sink) const override;
+  void text(TextOut& out) const override;
+
+  const CountersReport& now;
+  Round round;
+  std::vector<std::optional<PortReading>> before;  ///< of the ports of `now`; absent the first time
+  /// Only counters that grew at least so much a second are shown; null: all.
+  const counters::ErrorThresholds* thresholds{};
+
+ private:
+  template <class Use>
+  void each_counter(std::size_t at, Use use) const;
+  bool is_shown(const FieldInfo& field, const counters::CounterChange& change) const;
+};
+
+struct WatchedNode {
+  std::optional<smp::NodeInfo> node;                                         ///< absent until it has answered
+  bool is_lost{};                                                            ///< it did not answer at the end of the path in the last round
+  std::map<std::pair<Guid, std::int32_t>, std::optional<PortReading>> last;  ///< by node and port
+};
+
+/// Checks that the node at the end of the path is the watched one (counters/readings.hpp). Returns null if it is, or if SMPs do not go
+/// there.
+async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched);
+
+/// Looks for the node that is watched by its port GUID; before it has answered, for `target`. Where the SA does not know it, or none
+/// answers, `last` is returned.
+async::Task<Destination> find_again(Stack& stack, const Target& target, Destination last, const WatchedNode& watched);
 
 }  // namespace ib::tools::perfquery

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "iba-gen/smp.hpp"
-#include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "mad/rpc_names.hpp"
@@ -19,7 +19,6 @@
 #include "sa/records.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/query/field_assignments.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -32,54 +31,34 @@ struct QueryReport final : Report {
   const StructInfo* info{};
   path::Path path = path::IbPath();
   std::uint32_t modifier{};
-  bool table = false;  ///< the answer is a list
-  sa::Records answer;  ///< one record if the answer is not a list
-  bool words = false;
+  bool table = false;    ///< the answer is a list
+  sa::Records answer;    ///< one record if the answer is not a list
   bool planned = false;  ///< a Set that --dry-run kept back: there is no answer
-  Keys keys = Keys::hidden;
+  const CommonOptions& options;
+
+  explicit QueryReport(const CommonOptions& common) : options(common) {}
 
   void visit(report::Sink& sink) const override {
     sink.value("method", method);
     path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      report::visit_attribute(sink, answer.bytes[0], *answer.type, keys);
+      report::visit_attribute(sink, answer.bytes[0], *answer.type, options.keys);
       return;
     }
     sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.torn);
-    visit_records(sink, "records", answer.bytes, *answer.type, keys);
+    visit_records(sink, "records", answer.bytes, *answer.type, options.keys);
   }
 
   void text(TextOut& out) const override {
     std::size_t number = 0;
     for (const Bytes record : answer.bytes) {
       if (table) out.print("Reply structure #{}\n", number++);
-      add_listing(out, record);
-      const std::string_view note = secrets_note(record, *answer.type, keys);
-      if (!note.empty()) out.print("{}{}", table ? indent : "", note);
+      AttributeText(options, *answer.type, record).text(out, {.indent = table ? "\t\t" : ""});
     }
   }
   Exit status() const override { return answer.torn ? Exit::incomplete : Exit::ok; }
-
- private:
-  static constexpr std::string_view indent = "\t\t";
-
-  void add_listing(TextOut& out, Bytes record) const {
-    DottedOptions style;
-    style.keys = keys;
-    if (table) style.indent = indent;
-    if (!words) {
-      out.write(dotted(record, *answer.type, style));
-      return;
-    }
-    std::string text = fmt::format("{}\n{}", answer.type->iba_name, dump_words(record, *answer.type, keys));
-    for (std::size_t at = 0; table && at < text.size(); at = text.find('\n', at) + 1) {
-      text.insert(at, indent);
-      at += indent.size();
-    }
-    out.write(text);
-  }
 };
 
 const mad::RpcName& find_method(std::string_view word) {
@@ -107,6 +86,39 @@ std::string method_list() {
   }
   text.pop_back();
   return text;
+}
+
+/// A word for each field that can be given a value, in the order of the fields, for shells that complete them: "portState=".
+std::vector<std::string> field_assignments(const StructInfo& info, const std::string& before = {}) {
+  std::vector<std::string> words;
+  for (const FieldInfo& field : info.fields) {
+    const std::string name = before + std::string(field.iba_name);
+    if (field.reserved || field.changes) continue;
+    if (field.structure != nullptr && field.count <= 1) {
+      std::ranges::move(field_assignments(*field.structure, name + "."), std::back_inserter(words));
+    } else {
+      words.push_back(name + (field.count > 1 ? "[" : "="));
+    }
+  }
+  return words;
+}
+
+/// The assignments in `words`, one in each element: "a=1,b=2" are two. A comma separates only where a field of the attribute and "=" follow
+/// it, so that a value may hold commas (texts, flags).
+std::vector<std::string> separate_assignments(const std::vector<std::string>& words, const StructInfo& info) {
+  std::vector<std::string> separate;
+  for (const std::string& word : words) {
+    std::size_t begin = 0;
+    for (std::size_t comma = word.find(','); comma != std::string::npos; comma = word.find(',', comma + 1)) {
+      const std::string_view rest = std::string_view(word).substr(comma + 1);
+      const std::size_t equals = rest.find('=');
+      if (equals == std::string_view::npos || !find_path(info, rest.substr(0, equals))) continue;
+      separate.push_back(word.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+    separate.push_back(word.substr(begin));
+  }
+  return separate;
 }
 
 class Query final : public Command {
@@ -151,12 +163,10 @@ class Query final : public Command {
     fields_ = separate_assignments(fields_, info);
     take_register(info);
     check_fields(info, rpc);
-    QueryReport report;
+    QueryReport report(session.host().options());
     report.method = rpc.name;
     report.info = &info;
     report.modifier = modifier_;
-    report.words = session.host().options().error_level() >= 2;
-    report.keys = session.host().options().keys;
     if (header.mgmt_class == mad::mgmt_class::sa) {
       co_await query_sa(session.stack(), rpc, report);
     } else {

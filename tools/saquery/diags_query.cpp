@@ -21,6 +21,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/name_match.hpp"
 #include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"
 
@@ -47,38 +48,10 @@ std::string status_line(unsigned status) {
   return fmt::format("ERROR: Query result returned 0x{:04x}, {}{}\n", status, common, by_class);
 }
 
-[[noreturn]] void exit_for(const StructInfo& record, const mad::MadError& error) {
-  int status = EIO;
-  std::string text;
-  if (dynamic_cast<const mad::NotRead*>(&error) != nullptr) {
-    text = fmt::format("Query SA failed: {}\n", error.message());
-  } else if (error.reply().empty()) {
-    status = ETIMEDOUT;
-    text = fmt::format("Query SA failed: {}\n", std::strerror(status));
-  } else if (error.status() == 0) {  // the answer is for another query
-    text = fmt::format("Query SA failed: {}\n", error.message());
-  } else {
-    text = status_line(error.status());
-  }
-  if (&record == &mad::ClassPortInfo::info()) text += "Failed to query SA:ClassPortInfo\n";
-  throw DiagsExit(status, std::move(text));
-}
-
-/// The answer of the SA about nodes, or the end of the program.
 sa::Nodes nodes_or_exit(Host& host, mad::Result<sa::Nodes> answer) {
   if (!answer) exit_for(sa::NodeRecord::info(), answer.error());
   if (answer->torn) warn(host.world(), "sa_query", torn_text(answer->records.size()));
   return std::move(*answer);
-}
-
-/// FetchRecords: a failure, to which "no records" belongs, ends the program with infiniband-diags' message and status (DiagsExit).
-async::Task<> fetch_records_or_exit(Stack& stack, RecordsReport& report, std::uint8_t method = mad::method::get_table,
-                                    std::uint32_t modifier = 0) {
-  mad::Transactor& transactor = stack.transactor();
-  mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
-  if (!tried) exit_for(report.pattern.record(), tried.error());
-  report.records = std::move(*tried);
-  if (report.records.torn) warn(stack.host().world(), "sa_query", torn_text(report.records.bytes.size()));
 }
 
 /// The nodes of `list` among all NodeRecords. If LMC is not zero, a node is found by its base LID only; the SA would find it by all its
@@ -147,23 +120,14 @@ void find_port(Stack& stack) {
   bool found = false;
   try {
     found = stack.host().end_port().sm_lid != Lid{};
-  } catch (const UsageError&) {
-    // No such port: it has no SA either.
   } catch (const Error&) {
-    // No device at all.
+    // No such port, or no device at all: there is no SA either.
   }
   // libibumad looks for a device of its own choice, and to find none is not an error of the system.
   const bool has_none = !stack.host().options().device && stack.host().devices().devices().empty();
   if (!found) refuse_port(stack.host(), fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
   if (const std::optional<int> failure = open_failure(stack))
     refuse_port(stack.host(), fmt::format("umad_open_port on port {} failed", port), *failure);
-}
-
-/// CapabilityMask2 of the SA. The fields of a SwitchInfo depend on it.
-async::Task<std::uint32_t> capability_mask2(Stack& stack) {
-  FormedReport info(stack, sa::Pattern(mad::ClassPortInfo::info()));
-  co_await fetch_records_or_exit(stack, info, mad::method::get);
-  co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
 }
 
 /// Matches each of the members in "to_lid/to_port" with its part of `word`.
@@ -190,25 +154,181 @@ async::Task<> match_word(Session& session, sa::Pattern& pattern, std::string_vie
 
 class SaqueryDiags final : public Command {
  public:
-  void diags_options(OptionSet& set, CommonOptions& common) override;
-  async::Task<> run(Session& session, Emit& emit) override;
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.without("DGLsy");
+    common.sends_sa_key = true;
+    set.optional_operands();
+    set.words("ITEM|ARG", words_);
+    set.notes(diags_item_list());
+    for (const ListOption& choice : list_options) set.action(choice.spelling, choice.help, [this, &choice] { choose(choice); });
+    add_path_options(
+        set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
+    add_node_name_map(set, common);
+    set.value("--smkey", "KEY", "The SM_Key of queries; anything but a number: read from the terminal.",
+              [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
+    const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
+    add_member_options(set, take);
+    set.value(flow_label.spelling, "VALUE", flow_label.help(), [take](const std::string& text) { take(flow_label, text); });
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    read_words();
+    find_port(session.stack());
+    co_await session.stack().prepare_sa();
+    if (list_ == ListKind::managers) {
+      co_await list_managers(session.stack(), emit);
+    } else if (is_about_nodes(list_)) {
+      sa::Nodes nodes = co_await search_all_nodes(session, list_, first_word());
+      emit_nodes(session.stack(), emit, list_, std::move(nodes));
+    } else {
+      co_await list_records(session, emit);
+    }
+  }
 
  private:
-  std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
+  std::string first_word() const { return words_.empty() ? std::string() : words_[0]; }
 
-  void choose(const ListOption& choice);
-  void read_words();
-  void check_word() const;
-  void set_lids(const std::string& text);
-  void set_gids(const std::string& text);
-  void add_gid(std::string_view member, const std::string& text);
-  void match_all_paths();
-  void take_member(const MemberOption& option, const std::string& text, const CommonOptions& common);
+  /// The last option that names a list of its own counts, before any that names a kind of records. What is printed of nodes stays chosen
+  /// whatever follows.
+  void choose(const ListOption& choice) {
+    if (choice.list == ListKind::records && choice.record != "ClassPortInfo") {
+      record_ = choice.record;
+      return;
+    }
+    command_ = &choice;
+    list_ = choice.list;
+    if (!is_about_nodes(choice.list)) return;
+    about_nodes_ = choice.list;
+    list_ = ListKind::nodes;
+  }
 
-  async::Task<> list_records(Session& session, Emit& emit) const;
-  async::Task<sa::Pattern> make_pattern(Session& session) const;
-  void match_options(sa::Pattern& pattern) const;
-  void set_form(Manners& manners, FormedReport& report) const;
+  void read_words() {
+    if (command_ == nullptr && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
+      record_ = find_form(words_[0])->name;
+      words_.erase(words_.begin());
+    }
+    if (command_ != nullptr && list_ == ListKind::records) record_ = command_->record;
+    check_word();
+    if (list_ == ListKind::nodes) {
+      list_ = about_nodes_;
+    } else if (about_nodes_ == ListKind::name_of_lid || about_nodes_ == ListKind::name_of_guid) {
+      words_.clear();  // a LID or GUID, and no name to the other lists
+    }
+  }
+
+  /// Throws DiagsUsage if the name, LID or GUID of a node is missing or wrong.
+  void check_word() const {
+    const NodeKey key = node_key(about_nodes_);
+    if (key == NodeKey::none) return;
+    if (words_.empty())
+      throw DiagsUsage(fmt::format("ERROR: {} not specified\n", key == NodeKey::name ? "name" : key == NodeKey::lid ? "lid" : "guid"));
+    if (key == NodeKey::lid && static_cast<std::uint16_t>(c_number(words_[0])) == 0) throw DiagsUsage("ERROR: lid invalid\n");
+  }
+
+  void set_lids(const std::string& text) {
+    auto [source, destination] = split_ends(text, ':');
+    ends_ = {{"SLID", std::move(source)}, {"DLID", std::move(destination)}};
+    match_all_paths();
+  }
+
+  void set_gids(const std::string& text) {
+    const auto [source, destination] = split_ends(text, '-');
+    add_gid("SGID", source);
+    add_gid("DGID", destination);
+    match_all_paths();
+  }
+
+  void add_gid(std::string_view member, const std::string& text) {
+    const auto gid = parse_gid(text);
+    if (!gid) throw DiagsUsage();
+    gids_.erase(member);
+    if (*gid != Gid{}) gids_[member] = to_text(*gid);
+  }
+
+  void match_all_paths() {
+    record_ = "PathRecord";
+    numbers_[std::ranges::find(member_options, "numbPath", &MemberOption::member)] = all_paths;
+  }
+
+  void take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
+    if (option.value == DiagsValue::gid) return add_gid(option.member, text);
+    const bool is_key = option.value == DiagsValue::key;
+    numbers_[&option] = is_key ? key_of(common, text, option.member == "PKey" ? "P_Key" : "Q_Key") : c_number(text);
+  }
+
+  async::Task<> list_records(Session& session, Emit& emit) const {
+    const sa::Pattern pattern = co_await make_pattern(session);
+    FormedReport report(session.stack(), pattern), node_records(session.stack(), sa::Pattern(sa::NodeRecord::info()));
+    if (&pattern.record() == &sa::SwitchInfoRecord::info()) {
+      FormedReport info(session.stack(), sa::Pattern(mad::ClassPortInfo::info()));
+      co_await fetch_records(session.stack(), info, mad::method::get);
+      report.style.capability_mask2 = wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
+    }
+    co_await fetch_records(session.stack(), report, sa::list_method(pattern.record()));
+    if (list_ == ListKind::members) co_await fetch_records(session.stack(), node_records);
+    std::vector<sa::NodeRecord> nodes;
+    for (const Bytes node : node_records.records.bytes) nodes.push_back(wire::unpack_short<sa::NodeRecord>(node));
+    report.style.nodes = nodes;
+    set_form(session.manners(), report);
+    emit(report);
+  }
+
+  async::Task<sa::Pattern> make_pattern(Session& session) const {
+    std::vector<std::pair<std::string_view, Lid>> ends;
+    for (const auto& [member, text] : ends_) {
+      if (text.empty()) continue;
+      const Lid lid = co_await lid_or_exit(session, text);
+      ends.emplace_back(member, lid);
+    }
+    if (list_ == ListKind::groups || list_ == ListKind::members) co_return sa::Pattern(sa::MCMemberRecord::info());
+    if (list_ == ListKind::nodes) co_return sa::Pattern(sa::NodeRecord::info());
+    const RecordForm& form = *find_form(record_.empty() ? "NodeRecord" : record_);
+    sa::Pattern pattern(form.info());
+    const std::vector<std::string_view> arguments = split_list(form.arguments, " ");
+    for (std::size_t at = 0; at < std::min(words_.size(), arguments.size()); ++at)
+      co_await match_word(session, pattern, arguments[at], words_[at]);
+    if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
+    match_options(pattern);
+    for (const auto& [member, lid] : ends) {
+      if (find_path(pattern.record(), member)) pattern.match(member, std::uint64_t{lid.value});
+    }
+    co_return pattern;
+  }
+
+  void match_options(sa::Pattern& pattern) const {
+    const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
+    const bool lists_members = &pattern.record() == &sa::MCMemberRecord::info();
+    for (const auto& [member, gid] : gids_) {
+      if (is_member(member)) pattern.match(member, gid);
+    }
+    for (const auto& [option, number] : numbers_) {
+      if (!is_member(option->member) || (lists_members ? option->not_given_of_member : option->not_given).is(number)) continue;
+      const std::string selector = selector_of(option->member);
+      if (is_member(selector)) pattern.match(selector, number >> selected_bits & 3U);
+      pattern.match(option->member, number);
+    }
+  }
+
+  void set_form(Manners& manners, FormedReport& report) const {
+    const std::string word = first_word();
+    report.form = &form_of(report.pattern.record());
+    if (list_ == ListKind::nodes && !words_.empty()) {
+      report.shown = [&manners, word](Bytes record) {
+        const auto node = wire::unpack_short<sa::NodeRecord>(record);
+        return is_whole_name(word, description_of(node), manners.node_name_map().find(node.node_info.node_guid));
+      };
+    } else if (list_ == ListKind::groups) {
+      report.form = &special_form(SpecialForm::mc_group);
+    } else if (list_ == ListKind::members) {
+      report.form = &special_form(words_.empty() ? SpecialForm::mc_member : SpecialForm::mc_gid);
+      const std::uint64_t mlid = c_number(word);
+      if (!words_.empty())
+        report.shown = [mlid](Bytes member) { return wire::unpack_short<sa::MCMemberRecord>(member).mlid.value == mlid; };
+    } else if (&report.pattern.record() == &sa::PortInfoRecord::info()) {
+      const FieldInfo& port_info = *find_path(sa::PortInfoRecord::info(), "portInfo")->field;
+      for (const Bytes record : report.records.bytes) warn_of_link_width(manners, field_bytes(record, port_info));
+    }
+  }
 
   std::vector<std::string> words_;
   std::string record_;                                          ///< the name of the kind of records
@@ -220,188 +340,17 @@ class SaqueryDiags final : public Command {
   std::map<const MemberOption*, std::uint64_t> numbers_;
 };
 
-void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
-  set.without("DGLsy");
-  common.sends_sa_key = true;
-  set.optional_operands();
-  set.words("ITEM|ARG", words_);
-  set.notes(diags_item_list());
-  for (const ListOption& choice : list_options) set.action(choice.spelling, choice.help, [this, &choice] { choose(choice); });
-  add_path_options(
-      set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
-  add_node_name_map(set, common);
-  set.value("--smkey", "KEY", "The SM_Key of queries; anything but a number: read from the terminal.",
-            [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
-  const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
-  add_member_options(set, take);
-  set.value(flow_label.spelling, "VALUE", flow_label.help(), [take](const std::string& text) { take(flow_label, text); });
-}
-
-async::Task<> SaqueryDiags::run(Session& session, Emit& emit) {
-  read_words();
-  find_port(session.stack());
-  co_await session.stack().prepare_sa();
-  switch (list_) {
-    case ListKind::managers:
-      co_await list_managers(session.stack(), emit, fetch_records_or_exit);
-      break;
-    case ListKind::records:
-    case ListKind::nodes:
-    case ListKind::groups:
-    case ListKind::members:
-      co_await list_records(session, emit);
-      break;
-    default:
-      sa::Nodes nodes = co_await search_all_nodes(session, list_, first_word().value_or(""));
-      emit_nodes(session.stack(), emit, list_, std::move(nodes));
-  }
-}
-
-/// The last option that names a list of its own counts, before any that names a kind of records. What is printed of nodes stays chosen
-/// whatever follows.
-void SaqueryDiags::choose(const ListOption& choice) {
-  if (choice.list == ListKind::records && choice.record != "ClassPortInfo") {
-    record_ = choice.record;
-    return;
-  }
-  command_ = &choice;
-  list_ = choice.list;
-  if (!is_about_nodes(choice.list)) return;
-  about_nodes_ = choice.list;
-  list_ = ListKind::nodes;
-}
-
-void SaqueryDiags::read_words() {
-  if (command_ == nullptr && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
-    record_ = find_form(words_[0])->name;
-    words_.erase(words_.begin());
-  }
-  if (command_ != nullptr && list_ == ListKind::records) record_ = command_->record;
-  check_word();
-  if (list_ == ListKind::nodes) {
-    list_ = about_nodes_;
-  } else if (about_nodes_ == ListKind::name_of_lid || about_nodes_ == ListKind::name_of_guid) {
-    words_.clear();  // a LID or GUID, and no name to the other lists
-  }
-}
-
-/// Throws DiagsUsage if the name, LID or GUID of a node is missing or wrong.
-void SaqueryDiags::check_word() const {
-  const NodeKey key = node_key(about_nodes_);
-  if (key == NodeKey::none) return;
-  if (words_.empty())
-    throw DiagsUsage(fmt::format("ERROR: {} not specified\n", key == NodeKey::name ? "name" : key == NodeKey::lid ? "lid" : "guid"));
-  if (key == NodeKey::lid && static_cast<std::uint16_t>(c_number(words_[0])) == 0) throw DiagsUsage("ERROR: lid invalid\n");
-}
-
-void SaqueryDiags::set_lids(const std::string& text) {
-  auto [source, destination] = split_ends(text, ':');
-  ends_ = {{"SLID", std::move(source)}, {"DLID", std::move(destination)}};
-  match_all_paths();
-}
-
-void SaqueryDiags::set_gids(const std::string& text) {
-  const auto [source, destination] = split_ends(text, '-');
-  add_gid("SGID", source);
-  add_gid("DGID", destination);
-  match_all_paths();
-}
-
-void SaqueryDiags::add_gid(std::string_view member, const std::string& text) {
-  const auto gid = parse_gid(text);
-  if (!gid) throw DiagsUsage();
-  gids_.erase(member);
-  if (*gid != Gid{}) gids_[member] = to_text(*gid);
-}
-
-void SaqueryDiags::match_all_paths() {
-  record_ = "PathRecord";
-  numbers_[std::ranges::find(member_options, "numbPath", &MemberOption::member)] = all_paths;
-}
-
-void SaqueryDiags::take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
-  switch (option.value) {
-    case DiagsValue::gid:
-      add_gid(option.member, text);
-      break;
-    case DiagsValue::key:
-      numbers_[&option] = key_of(common, text, option.member == "PKey" ? "P_Key" : "Q_Key");
-      break;
-    case DiagsValue::number:
-      numbers_[&option] = c_number(text);
-  }
-}
-
-async::Task<> SaqueryDiags::list_records(Session& session, Emit& emit) const {
-  const sa::Pattern pattern = co_await make_pattern(session);
-  FormedReport report(session.stack(), pattern), node_records(session.stack(), sa::Pattern(sa::NodeRecord::info()));
-  if (&pattern.record() == &sa::SwitchInfoRecord::info()) {
-    const std::uint32_t mask = co_await capability_mask2(session.stack());
-    report.style.capability_mask2 = mask;
-  }
-  co_await fetch_records_or_exit(session.stack(), report, sa::list_method(pattern.record()));
-  if (list_ == ListKind::members) co_await fetch_records_or_exit(session.stack(), node_records);
-  std::vector<sa::NodeRecord> nodes;
-  for (const Bytes node : node_records.records.bytes) nodes.push_back(wire::unpack_short<sa::NodeRecord>(node));
-  report.style.nodes = nodes;
-  set_form(session.manners(), report);
-  emit(report);
-}
-
-async::Task<sa::Pattern> SaqueryDiags::make_pattern(Session& session) const {
-  std::vector<std::pair<std::string_view, Lid>> ends;
-  for (const auto& [member, text] : ends_) {
-    if (text.empty()) continue;
-    const Lid lid = co_await lid_or_exit(session, text);
-    ends.emplace_back(member, lid);
-  }
-  if (list_ == ListKind::groups || list_ == ListKind::members) co_return sa::Pattern(sa::MCMemberRecord::info());
-  if (list_ == ListKind::nodes) co_return sa::Pattern(sa::NodeRecord::info());
-  const RecordForm& form = *find_form(record_.empty() ? "NodeRecord" : record_);
-  sa::Pattern pattern(form.info());
-  const std::vector<std::string_view> arguments = split_list(form.arguments, " ");
-  for (std::size_t at = 0; at < std::min(words_.size(), arguments.size()); ++at)
-    co_await match_word(session, pattern, arguments[at], words_[at]);
-  if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
-  match_options(pattern);
-  for (const auto& [member, lid] : ends) {
-    if (find_path(pattern.record(), member)) pattern.match(member, std::uint64_t{lid.value});
-  }
-  co_return pattern;
-}
-
-void SaqueryDiags::match_options(sa::Pattern& pattern) const {
-  const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
-  const bool lists_members = &pattern.record() == &sa::MCMemberRecord::info();
-  for (const auto& [member, gid] : gids_) {
-    if (is_member(member)) pattern.match(member, gid);
-  }
-  for (const auto& [option, number] : numbers_) {
-    if (!is_member(option->member) || (lists_members ? option->not_given_of_member : option->not_given).is(number)) continue;
-    const std::string selector = selector_of(option->member);
-    if (is_member(selector)) pattern.match(selector, number >> selected_bits & 3U);
-    pattern.match(option->member, number);
-  }
-}
-
-void SaqueryDiags::set_form(Manners& manners, FormedReport& report) const {
-  const std::string word = first_word().value_or("");
-  report.form = &form_of(report.pattern.record());
-  if (list_ == ListKind::nodes && !words_.empty()) {
-    report.shown = [&manners, word](Bytes node) { return is_called(manners, wire::unpack_short<sa::NodeRecord>(node), word); };
-  } else if (list_ == ListKind::groups) {
-    report.form = &mc_group_form;
-  } else if (list_ == ListKind::members) {
-    report.form = words_.empty() ? &mc_member_form : &mc_gid_form;
-    const std::uint64_t mlid = c_number(word);
-    if (!words_.empty()) report.shown = [mlid](Bytes member) { return wire::unpack_short<sa::MCMemberRecord>(member).mlid.value == mlid; };
-  } else if (&report.pattern.record() == &sa::PortInfoRecord::info()) {
-    const FieldInfo& port_info = *find_path(sa::PortInfoRecord::info(), "portInfo")->field;
-    for (const Bytes record : report.records.bytes) warn_of_link_width(manners, field_bytes(record, port_info));
-  }
-}
-
 }  // namespace
+
+void exit_for(const StructInfo& record, const mad::MadError& error) {
+  const bool was_not_read = dynamic_cast<const mad::NotRead*>(&error) != nullptr;
+  const int status = !was_not_read && error.reply().empty() ? ETIMEDOUT : EIO;
+  std::string text = fmt::format("Query SA failed: {}\n", status == ETIMEDOUT ? std::strerror(status) : error.message());
+  // Without a status the answer is for another query.
+  if (!was_not_read && !error.reply().empty() && error.status() != 0) text = status_line(error.status());
+  if (&record == &mad::ClassPortInfo::info()) text += "Failed to query SA:ClassPortInfo\n";
+  throw DiagsExit(status, std::move(text));
+}
 
 std::unique_ptr<Command> make_saquery_diags() { return std::make_unique<SaqueryDiags>(); }
 

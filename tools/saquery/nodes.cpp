@@ -1,26 +1,276 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The reports of saquery, and what it requests in ibtool's dialect: nodes by name, LID or GUID.
+// The reports of saquery, in the format of both dialects. Fields that share a word on the wire are sometimes printed as this word by
+// infiniband-diags.
 #include <fmt/format.h>
-
+#include <strings.h>
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
+#include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/generic.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
 #include "sa/records.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
 #include "tools/saquery/saquery.hpp"
+#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::saquery {
+
+/// The text of one record: "<tab><tab>label....value".
+class RecordLines {
+ public:
+  RecordLines(const RecordForm& form, Bytes bytes, const RecordStyle& record_style)
+      : record(bytes), style(record_style), form_(form), text_(form.title.empty() ? "" : fmt::format("{}\n", form.title)) {}
+
+  const Bytes record;
+  const RecordStyle& style;
+
+  template <class Record>
+  Record unpacked() const {
+    return wire::unpack_short<Record>(record);
+  }
+  void line(std::string_view label, std::string_view value) { text_ += fmt::format("\t\t{:.<{}}{}\n", label, form_.column, value); }
+  void lines(std::string_view form);
+  void secret(std::string_view label, const std::string& key) { line(label, style.keys == Keys::shown ? key : std::string(hidden_text)); }
+  void write(std::string_view whole) { text_ += whole; }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  const RecordForm& form_;
+  std::string text_;
+};
+
+void RecordLines::lines(std::string_view form) {
+  for (std::string_view label : split(form, "|")) {
+    if (label.starts_with('\t')) {
+      text_ += fmt::format("{}\n", label);
+      continue;
+    }
+    const auto cut = [&label](char mark) {
+      const std::size_t at = std::min(label.find(mark), label.size());
+      const std::string_view behind = label.substr(std::min(at + 1, label.size()));
+      label = label.substr(0, at);
+      return behind;
+    };
+    const std::string_view format = cut(':'), bits = cut('*'), skipped = cut('+'), name = cut('=');
+    const FieldRef member = *find_path(form_.info(), name.empty() ? label : name);
+    if (member.field->kind == FieldKind::gid) {
+      line(label, to_text(std::get<Gid>(read_path(record, member))));
+      continue;
+    }
+    const std::uint64_t value = wire::get_bits(record, member.bit_offset + static_cast<unsigned>(parse_number(skipped).value_or(0)),
+                                               static_cast<unsigned>(parse_number(bits).value_or(member.field->bits)));
+    const std::string usual_format = member.field->kind == FieldKind::guid ? "0x{:016x}" : "{}";
+    line(label, fmt::format(fmt::runtime(format.empty() ? usual_format : fmt::format("0x{{:{}}}", format)), value));
+  }
+}
+
+namespace {
+
+constexpr std::size_t usual = 24, wide = 27;
+
+void node_record(RecordLines& out) {
+  const auto record = out.unpacked<sa::NodeRecord>();
+  const std::string_view type = smp::to_text(record.node_info.node_type);
+  out.line("node_type", type.empty() ? "UNKNOWN" : type);
+  out.lines(
+      "num_ports|sys_guid=system_image_guid|node_guid|port_guid|partition_cap:X|device_id:X|revision:X|port_num=local_port_num|"
+      "vendor_id:X");
+  out.line("NodeDescription", node_name(record, out.style.names));
+}
+
+void port_info(RecordLines& out) {
+  const auto record = out.unpacked<sa::PortInfoRecord>();
+  const std::string listing = libibmad_listing(wire::packed(record.port_info), smp::PortInfo::info(), out.style.keys, out.style.new_fields);
+  // Each field has two tabs before it. The names of single bits are on lines of their own, which already have tabs.
+  for (std::size_t at = 0; at < listing.size();) {
+    const std::size_t end = listing.find('\n', at) + 1;
+    out.write((listing[at] == '\t' ? "" : "\t\t") + listing.substr(at, end - at));
+    at = end;
+  }
+}
+
+void sl2vl(RecordLines& out) {
+  const auto record = out.unpacked<sa::SLToVLMappingTableRecord>();
+  out.write("\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:");
+  out.write(std::string_view(libibmad_sl_to_vl(wire::packed(record.sl_to_vl_mapping_table))).substr(1));
+}
+
+void pkey_table(RecordLines& out) {
+  const auto keys = out.unpacked<sa::PKeyTableRecord>().p_key_table.p_key_block;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    out.write(fmt::format("{}0x{:04x}{}", i % 8 == 0 ? "\t\t" : " ", keys[i], i % 8 == 7 ? "\n" : ""));
+  out.write("\n");
+}
+
+void vl_arbitration(RecordLines& out) {
+  const auto record = out.unpacked<sa::VLArbitrationTableRecord>();
+  for (const std::size_t first : {0U, 16U}) {
+    std::string vls = "\t\tVL    :", weights = "\t\tWeight:";
+    for (const unsigned entry : std::span(record.vl_arbitration_table.vl_weight_block).subspan(first, 16)) {
+      vls += fmt::format("{:2}|", entry >> 8U);
+      weights += fmt::format("{:2}|", entry & 0xffU);
+    }
+    out.write(vls + '\n' + weights + '\n');
+  }
+}
+
+void inform_info(RecordLines& out) {
+  const mad::InformInfo info = out.unpacked<sa::InformInfoRecord>().inform_info;
+  const bool generic = info.is_generic != 0;
+  out.lines(generic ? "trap_num=trap_number" : "dev_id=trap_number:X");
+  out.secret("qpn", fmt::format("0x{:06X}", info.qpn));
+  out.lines(generic ? "resp_time_val=resp_time_value|node_type=producer_type:06X"
+                    : "resp_time_val=resp_time_value|vendor_id=producer_type:06X");
+}
+
+void service(RecordLines& out) {
+  const auto record = out.unpacked<sa::ServiceRecord>();
+  out.secret("ServiceKey", fmt::format("0x{:016x}{:016x}", record.service_key.prefix().value, record.service_key.guid().value));
+  out.line("ServiceName", printable(fixed_text(record.service_name)));
+  for (const unsigned bits : {8U, 16U, 32U, 64U}) {
+    const std::string data = fmt::format("ServiceData{}", bits);
+    for (unsigned i = 0; i < 128 / bits; ++i) out.lines(fmt::format("{0}.{1}={0}[{2}]:{3}", data, i + 1, i, bits == 64 ? "016x" : "X"));
+  }
+}
+
+std::string member_name(const Gid& port, const RecordStyle& style) {
+  const auto node = std::ranges::find(style.nodes, port.guid(), [](const sa::NodeRecord& each) { return each.node_info.port_guid; });
+  return node != style.nodes.end() ? node_name(*node, style.names) : "<unknown>";
+}
+
+void mc_member_name(RecordLines& out) { out.line("NodeDescription", member_name(out.unpacked<sa::MCMemberRecord>().port_gid, out.style)); }
+
+void mc_gid(RecordLines& out) {
+  const Gid port = out.unpacked<sa::MCMemberRecord>().port_gid;
+  out.line("PortGid", fmt::format("{} ({})", to_text(port), member_name(port, out.style)));
+}
+
+void lft(RecordLines& out) {
+  const auto record = out.unpacked<sa::LinearForwardingTableRecord>();
+  const auto& ports = record.linear_forwarding_table.port_block;
+  for (std::size_t i = 0; i < ports.size(); ++i) out.write(fmt::format("\t\t{}\t{}\n", record.block_num * ports.size() + i, ports[i]));
+  out.write("\n");
+}
+
+void mft(RecordLines& out) {
+  constexpr std::size_t first_multicast_lid = 0xc000;
+  const auto record = out.unpacked<sa::MulticastForwardingTableRecord>();
+  const auto& masks = record.multicast_forwarding_table.port_mask_block;
+  const std::size_t first = first_multicast_lid + record.block_num * masks.size();
+  for (std::size_t i = 0; i < masks.size(); ++i) out.write(fmt::format("\t\t0x{:04x}\t0x{:04x}\n", first + i, masks[i]));
+  out.write("\n");
+}
+
+void guid_info(RecordLines& out) {
+  for (unsigned i = 0; i < 8; ++i) out.lines(fmt::format("GUID {0}=guid_block[{0}]", i));
+}
+
+void switch_info(RecordLines& out) {
+  constexpr std::uint32_t multicast_top_supported = 1U << 3;
+  if ((out.style.capability_mask2 & multicast_top_supported) != 0) out.lines("MulticastFDBTop=multicast_fdb_top:X");
+}
+
+constexpr RecordForm forms[]{
+    {"ClassPortInfo", "CPI", "", "SA ClassPortInfo:", 25, mad::ClassPortInfo::info,
+     "Base version=base_version|Class version=class_version|Capability mask=capability_mask:04X|"
+     "Capability mask 2=capability_mask2:08X|Response time value=resp_time_value:02X|Redirect GID=redirect_gid|"
+     "Redirect TC/SL/FL=redirect_tc*32:08X|Redirect LID=redirect_lid|Redirect PKey=redirect_p_key:04X|Redirect QP=reserved_256*32:08X|"
+     "Redirect QKey=redirect_q_key:08X|Trap GID=trap_gid|Trap TC/SL/FL=trap_tc*32:08X|Trap LID=trap_lid|Trap PKey=trap_p_key:04X|"
+     "Trap HL/QP=trap_hl*32:08X|Trap QKey=trap_q_key:08X"},
+    {"NodeRecord", "NR", "lid", "NodeRecord dump:", usual, sa::NodeRecord::info,
+     "lid|reserved=reserved_16:X|base_version:X|class_version:X", node_record},
+    {"PortInfoRecord", "PIR", "endport_lid/port_num/options", "PortInfoRecord dump:", usual, sa::PortInfoRecord::info,
+     "\tRID|EndPortLid|PortNum|Options:x|\tPortInfo dump:", port_info},
+    {"SL2VLTableRecord", "SL2VL", "lid/input_port_num/output_port_num", "SL2VLTableRecord dump:", wide, sa::SLToVLMappingTableRecord::info,
+     "LID|InPort=input_port_num|OutPort=output_port_num", sl2vl},
+    {"PKeyTableRecord", "PKTR", "lid/port_num/block_num", "PKeyTableRecord dump:", wide, sa::PKeyTableRecord::info,
+     "LID|Port=port_num|Block=block_num|\t\tPKey Table:", pkey_table},
+    {"VLArbitrationTableRecord", "VLAR", "lid/output_port_num/block_num", "VLArbTableRecord dump:", wide,
+     sa::VLArbitrationTableRecord::info, "LID|Port=output_port_num|Block=block_num", vl_arbitration},
+    {"InformInfoRecord", "IIR", "subscriber_gid", "InformInfoRecord dump:", usual, sa::InformInfoRecord::info,
+     "\t\tRID|SubscriberGID|SubscriberEnum=enumeration:X|\t\tInformInfo dump:|gid=inform_info.gid|lid_range_begin|lid_range_end|"
+     "is_generic:X|subscribe:X|trap_type=inform_info.type:X",
+     inform_info},
+    {"LinkRecord", "LR", "from_lid/from_port to_lid/to_port", "LinkRecord dump:", wide, sa::LinkRecord::info,
+     "FromLID|FromPort|ToPort|ToLID"},
+    {"ServiceRecord", "SR", "", "ServiceRecord dump:", usual, sa::ServiceRecord::info,
+     "ServiceID:016x|ServiceGID|ServiceP_Key=service_p_key:X|ServiceLease:X", service},
+    {"PathRecord", "PR", "", "PathRecord dump:", usual, sa::PathRecord::info,
+     "service_id:016x|dgid|sgid|dlid|slid|hop_flow_raw=raw_traffic*32:X|tclass=t_class:X|num_path_revers=reversible*8:X|pkey=p_key:X|"
+     "qos_class:X|sl:X|mtu=mtu_selector*8:X|rate=rate_selector*8:X|pkt_life=packet_life_time_selector*8:X|preference:X|"
+     "resv2=reverse_path_p_key_member_bit*48:012X"},
+    // ProxyJoin is the highest bit of its byte. infiniband-diags takes the lowest, the last of the seven reserved ones beside it.
+    {"MCMemberRecord", "MCMR", "", "MCMember Record dump:", usual, sa::MCMemberRecord::info,
+     "MGID|PortGid|qkey=q_key:x|mlid:x|mtu=mtu_selector*8:x|TClass:x|pkey=p_key:x|rate=rate_selector*8:x|"
+     "pkt_life=packet_life_time_selector*8:x|SL:x|FlowLabel:x|HopLimit:x|Scope:x|JoinState:x|ProxyJoin=reserved_393+6*1:x"},
+    {"LFTRecord", "LFTR", "lid/block_num", "LFT Record dump:", wide, sa::LinearForwardingTableRecord::info,
+     "LID|Block=block_num|\t\tLFT:|\t\tLID\tPort Number", lft},
+    {"MFTRecord", "MFTR", "lid/position/block_num", "MFT Record dump:", wide, sa::MulticastForwardingTableRecord::info,
+     "LID|Position|Block=block_num|\t\tMFT:|\t\tMLID\tPort Mask", mft},
+    {"GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide, sa::GuidInfoRecord::info, "LID|Block=block_num", guid_info},
+    {"SwitchInfoRecord", "SWIR", "lid", "SwitchInfoRecord dump:", 40, sa::SwitchInfoRecord::info,
+     "\t\tRID|LID|\t\tSwitchInfo dump:|LinearFDBCap:X|RandomFDBCap:X|MulticastFDBCap:X|LinearFDBTop:X|DefaultPort|"
+     "DefaultMulticastPrimaryPort|DefaultMulticastNotPrimaryPort|LifeTimeValue/PortStateChange/OpSL2VL=life_time_value*8:X|"
+     "LIDsPerPort:X|PartitionEnforcementCap:X|flags=inbound_enforcement_cap*8:X",
+     switch_info},
+    {"SMInfoRecord", "SMIR", "lid", "SMInfoRecord dump:", 22, sa::SMInfoRecord::info,
+     "\t\tRID|LID|\t\tSMInfo dump:|GUID=sm_info.guid|SM_Key:016x|ActCount|Priority|SMState"},
+    // SpecialForm, in its order
+    {"", "", "", "PortInfoRecord dump:", usual, sa::PortInfoRecord::info,
+     "EndPortLid|PortNum|base_lid=port_info.lid|master_sm_base_lid=port_info.master_sm_lid|capability_mask=port_info.capability_mask:X"},
+    {"", "", "", "MCMemberRecord group dump:", usual, sa::MCMemberRecord::info,
+     "MGID|Mlid:X|Mtu=mtu_selector*8:X|pkey=p_key:X|Rate=rate_selector*8:X|SL:X"},
+    {"", "", "", "MCMemberRecord member dump:", usual, sa::MCMemberRecord::info,
+     "MGID|Mlid:X|PortGid|ScopeState=scope*8:X|ProxyJoin=reserved_393+6*1:X", mc_member_name},
+    {"", "", "", "", usual, sa::MCMemberRecord::info, "", mc_gid},
+};
+constexpr std::size_t first_special = std::size(forms) - 4;
+
+}  // namespace
+
+std::span<const RecordForm> record_forms() { return std::span(forms).first(first_special); }
+
+const RecordForm& special_form(SpecialForm which) { return forms[first_special + static_cast<std::size_t>(which)]; }
+
+const RecordForm* find_form(std::string_view word) {
+  const std::string given(word);
+  const auto found = std::ranges::find_if(record_forms(), [&](const RecordForm& each) {
+    return strcasecmp(given.c_str(), each.name.data()) == 0 || strcasecmp(given.c_str(), each.alias.data()) == 0;
+  });
+  return found != record_forms().end() ? &*found : nullptr;
+}
+
+const RecordForm& form_of(const StructInfo& info) {
+  return *std::ranges::find_if(record_forms(), [&](const RecordForm& each) { return &each.info() == &info; });
+}
+
+std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
+  RecordLines out(form, record, style);
+  if (!form.lines.empty()) out.lines(form.lines);
+  if (form.rest != nullptr) form.rest(out);
+  return out.take();
+}
+
+std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names) {
+  return diags_node_name(names, node.node_info.node_guid, fixed_text(node.node_description.node_string));
+}
+
 namespace {
 
 struct NamedNode {
@@ -81,49 +331,13 @@ struct NodesReport final : Report {
   }
 };
 
-/// The nodes with the name `name`: the whole description, else what the name means as a target (the best matches).
-async::Task<sa::Nodes> named(Session& session, std::string name) {
-  if (session.manners().node_name_map().empty() && name.size() <= smp::NodeDescription::wire_size) {
-    sa::Nodes nodes = co_await sa::find_nodes_by_name(session.stack().transactor(), name);
-    if (!nodes.records.empty()) co_return nodes;
-  }
-  mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name), Targets::NameRule::target);
-  co_return std::move(nodes).take();
-}
-
-/// The names in the SA's table that are like `name`, as a question.
-async::Task<std::string> near_to(Targets& targets, std::string name) {
-  const mad::Result<sa::Nodes> table = co_await targets.node_table();
-  std::vector<std::string> names;
-  if (!table) co_return "";
-  for (const sa::NodeRecord& node : table->records) names.push_back(description_of(node));
-  co_return nearest_names(name, names);
-}
-
-async::Task<sa::Nodes> matching(Stack& stack, std::string_view member, std::string_view text) {
-  sa::Pattern pattern(sa::NodeRecord::info());
-  pattern.match(member, text);
-  co_return co_await sa::find_nodes(stack.transactor(), pattern);
-}
-
-async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
-  if (list == ListKind::adapters) co_return co_await matching(session.stack(), "nodeInfo.nodeType", "1");
-  if (list == ListKind::name_of_lid) co_return co_await matching(session.stack(), "LID", word);
-  if (list == ListKind::name_of_guid) {
-    sa::Nodes nodes = co_await matching(session.stack(), "nodeInfo.portGUID", word);
-    if (!nodes.records.empty()) co_return nodes;
-    co_return co_await matching(session.stack(), "nodeInfo.nodeGUID", word);
-  }
-  co_return co_await named(session, std::string(word));
-}
-
 /// The ports whose CapabilityMask has a bit for a subnet manager.
 struct ManagersReport final : Report {
   FormedReport active, disabled;
   bool all = false;  ///< the list includes disabled subnet managers
 
   explicit ManagersReport(Stack& stack) : active(stack, with("IsSM")), disabled(stack, with("IsSMdisabled")) {
-    active.form = disabled.form = &port_summary_form;
+    active.form = disabled.form = &special_form(SpecialForm::port_summary);
   }
   void visit(report::Sink& sink) const override {
     sink.value("attribute", active.records.type->iba_name);
@@ -153,39 +367,6 @@ struct ManagersReport final : Report {
     return pattern;
   }
 };
-
-struct Divisions {
-  std::vector<TwoEnds> exact;    ///< both ends are addresses or whole words of a name
-  std::vector<TwoEnds> inexact;  ///< the others
-
-  const std::vector<TwoEnds>& best() const { return exact.empty() ? inexact : exact; }
-};
-
-enum class EndKind { none, inexact, exact };
-
-async::Task<EndKind> kind_of(Targets& targets, std::string word, bool may_sweep) {
-  constexpr std::size_t guid_colons = 3, guid_size = 19;
-  if (word.empty()) co_return EndKind::exact;
-  // A GUID has four digits in each group here: 3:0000:0000:0000 is not a GUID, but a LID and the beginning of a GUID.
-  if (std::ranges::count(word, ':') == guid_colons && word.size() < guid_size) co_return EndKind::none;
-  const Targets::Meaning meaning = co_await targets.meaning(std::move(word), may_sweep);
-  if (!meaning.path) co_return EndKind::none;
-  co_return meaning.is_exact ? EndKind::exact : EndKind::inexact;
-}
-
-async::Task<Divisions> divide(Targets& targets, std::string text, bool may_sweep) {
-  Divisions found;
-  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
-    TwoEnds ends{text.substr(0, at), text.substr(at + 1)};
-    const EndKind source = co_await kind_of(targets, ends.source, may_sweep);
-    if (source == EndKind::none) continue;
-    const EndKind destination = co_await kind_of(targets, ends.destination, may_sweep);
-    if (destination == EndKind::none) continue;
-    const bool is_exact = source == EndKind::exact && destination == EndKind::exact;
-    (is_exact ? found.exact : found.inexact).push_back(std::move(ends));
-  }
-  co_return found;
-}
 
 }  // namespace
 
@@ -221,29 +402,20 @@ void FormedReport::diags_text(TextOut& out) const {
 
 async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
   mad::Transactor& transactor = stack.transactor();
+  const bool as_diags = stack.manners().as_libibmad();
   mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
   if (tried) {
     report.records = std::move(*tried);
-    if (report.records.torn) warn_torn(stack.host().log(), report.records.bytes.size());
+    const std::size_t arrived = report.records.bytes.size();
+    if (report.records.torn) as_diags ? warn(stack.host().world(), "sa_query", torn_text(arrived)) : warn_torn(stack.host().log(), arrived);
     co_return;
   }
+  if (as_diags) exit_for(report.pattern.record(), tried.error());
   report.none = sa::is_no_records(tried.error());
   if (!report.none) tried.error().raise();
 }
 
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
-
-bool is_called(Manners& manners, const sa::NodeRecord& node, std::string_view name) {
-  return is_whole_name(name, description_of(node), manners.node_name_map().find(node.node_info.node_guid));
-}
-
-async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
-  sa::Nodes nodes = co_await find(session, list, word);
-  if (!nodes.records.empty() || list == ListKind::adapters) co_return nodes;
-  std::string near;
-  if (node_key(list) == NodeKey::name) near = co_await near_to(session.targets(), word);
-  throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
-}
 
 std::vector<std::string> node_list_keys() { return keys_of(node_list_columns); }
 
@@ -265,46 +437,18 @@ void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const 
   emit(report);
 }
 
-async::Task<> list_managers(Stack& stack, Emit& emit, FetchRecords fetch) {
+async::Task<> list_managers(Stack& stack, Emit& emit) {
   constexpr std::uint32_t any_bit = 1U << 31;  // a record matches if it has the bits of the mask (IBA 15.2.5.3)
   ManagersReport report(stack);
-  co_await fetch(stack, report.active, mad::method::get_table, any_bit);
+  co_await fetch_records(stack, report.active, mad::method::get_table, any_bit);
   try {
-    co_await fetch(stack, report.disabled, mad::method::get_table, any_bit);
+    co_await fetch_records(stack, report.disabled, mad::method::get_table, any_bit);
   } catch (const Error&) {
     emit.so_far(report);
     throw;
   }
   report.all = true;
   emit(report);
-}
-
-async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
-  if (const auto lid = parse_lid(text)) co_return *lid;
-  if (std::ranges::none_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == ':'; })) co_return std::nullopt;
-  path::Path path = co_await session.targets().path(std::move(text));
-  if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.stack().gmp_path(&path);
-  co_return path.ib().dlid;
-}
-
-async::Task<TwoEnds> two_ends(Targets& targets, std::string text) {
-  const std::size_t first = text.find(':');
-  if (text.find(':', first + 1) == std::string::npos) {  // what is wrong with an end is said where it is used
-    TwoEnds only{text.substr(0, first), text.substr(first + 1)};
-    co_return only;
-  }
-  Divisions found = co_await divide(targets, text, false);
-  if (found.best().empty()) found = co_await divide(targets, text, true);
-  if (found.best().empty())
-    throw UsageError(
-        fmt::format("--src-to-dst: {} has no colon with a target on either side (a LID, a GUID or the name of a node)", in_quotes(text)));
-  if (found.best().size() > 1) {
-    std::string list;
-    for (const TwoEnds& ends : found.best())
-      list += fmt::format("{}{} to {}", list.empty() ? "" : ", or ", in_quotes(ends.source), in_quotes(ends.destination));
-    throw UsageError(fmt::format("--src-to-dst: {} can be divided in several ways: {}: give LIDs", in_quotes(text), list));
-  }
-  co_return found.best().front();
 }
 
 }  // namespace ib::tools::saquery

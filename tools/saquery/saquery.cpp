@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -53,7 +55,6 @@ std::vector<std::string> member_assignments(const std::string& item) {
   return words;
 }
 
-/// The records of a report as a table, in which each field is a column.
 struct RecordTable final : Report {
   RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
       : found(std::move(of)),
@@ -109,6 +110,111 @@ void match_option(sa::Pattern& pattern, const std::string& member, const std::st
   }
 }
 
+/// The nodes with the name `name`: the whole description, else what the name means as a target (the best matches).
+async::Task<sa::Nodes> named(Session& session, std::string name) {
+  if (session.manners().node_name_map().empty() && name.size() <= smp::NodeDescription::wire_size) {
+    sa::Nodes nodes = co_await sa::find_nodes_by_name(session.stack().transactor(), name);
+    if (!nodes.records.empty()) co_return nodes;
+  }
+  mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name), Targets::NameRule::target);
+  co_return std::move(nodes).take();
+}
+
+/// The names in the SA's table that are like `name`, as a question.
+async::Task<std::string> near_to(Targets& targets, std::string name) {
+  const mad::Result<sa::Nodes> table = co_await targets.node_table();
+  std::vector<std::string> names;
+  if (!table) co_return "";
+  for (const sa::NodeRecord& node : table->records) names.push_back(description_of(node));
+  co_return nearest_names(name, names);
+}
+
+async::Task<sa::Nodes> matching(Stack& stack, std::string_view member, std::string_view text) {
+  sa::Pattern pattern(sa::NodeRecord::info());
+  pattern.match(member, text);
+  co_return co_await sa::find_nodes(stack.transactor(), pattern);
+}
+
+async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
+  if (list == ListKind::adapters) co_return co_await matching(session.stack(), "nodeInfo.nodeType", "1");
+  if (list == ListKind::name_of_lid) co_return co_await matching(session.stack(), "LID", word);
+  if (list == ListKind::name_of_guid) {
+    sa::Nodes nodes = co_await matching(session.stack(), "nodeInfo.portGUID", word);
+    if (!nodes.records.empty()) co_return nodes;
+    co_return co_await matching(session.stack(), "nodeInfo.nodeGUID", word);
+  }
+  co_return co_await named(session, std::string(word));
+}
+
+/// The nodes of `list` by one or two queries of the SA. `word` is the name, LID or GUID. Throws Error if there is no such node.
+async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
+  sa::Nodes nodes = co_await find(session, list, word);
+  if (!nodes.records.empty() || list == ListKind::adapters) co_return nodes;
+  std::string near;
+  if (node_key(list) == NodeKey::name) near = co_await near_to(session.targets(), word);
+  throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
+}
+
+/// The LID that `text` means: a number, or a target (Targets::path()). Empty if it can be neither. Throws UsageError for a name that no
+/// node has, or several.
+async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
+  if (const auto lid = parse_lid(text)) co_return *lid;
+  if (std::ranges::none_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == ':'; })) co_return std::nullopt;
+  path::Path path = co_await session.targets().path(std::move(text));
+  if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.stack().gmp_path(&path);
+  co_return path.ib().dlid;
+}
+
+/// SRC:DST of --src-to-dst, where either end may have colons of its own: a GUID, or the name of a node. An empty word is any end.
+struct TwoEnds {
+  std::string source, destination;
+};
+
+/// The divisions of `text` at a colon into two targets: of addresses and whole words of names, else those with pieces of names.
+async::Task<std::vector<TwoEnds>> divide(Targets& targets, std::string text, bool may_sweep) {
+  constexpr std::size_t guid_colons = 3, guid_size = 19;
+  std::vector<TwoEnds> exact, inexact;
+  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
+    const TwoEnds ends{text.substr(0, at), text.substr(at + 1)};
+    const std::array words{ends.source, ends.destination};
+    bool are_targets = true, are_exact = true;
+    for (const std::string& word : words) {
+      if (word.empty()) continue;
+      // A GUID has four digits in each group here: 3:0000:0000:0000 is not a GUID, but a LID and the beginning of a GUID.
+      are_targets = std::ranges::count(word, ':') != guid_colons || word.size() >= guid_size;
+      if (!are_targets) break;
+      const Targets::Meaning meaning = co_await targets.meaning(word, may_sweep);
+      are_targets = meaning.path.has_value();
+      if (!are_targets) break;
+      are_exact = are_exact && meaning.is_exact;
+    }
+    if (are_targets) (are_exact ? exact : inexact).push_back(ends);
+  }
+  co_return exact.empty() ? inexact : exact;
+}
+
+/// Divides `text`, which has a colon, where both parts are targets. A division into addresses and whole words of names is preferred to one
+/// with pieces of names. Throws UsageError if no division is left, or several.
+async::Task<TwoEnds> two_ends(Targets& targets, std::string text) {
+  const std::size_t first = text.find(':');
+  if (text.find(':', first + 1) == std::string::npos) {  // what is wrong with an end is said where it is used
+    TwoEnds only{text.substr(0, first), text.substr(first + 1)};
+    co_return only;
+  }
+  std::vector<TwoEnds> found = co_await divide(targets, text, false);
+  if (found.empty()) found = co_await divide(targets, text, true);
+  if (found.empty())
+    throw UsageError(
+        fmt::format("--src-to-dst: {} has no colon with a target on either side (a LID, a GUID or the name of a node)", in_quotes(text)));
+  if (found.size() > 1) {
+    std::string list;
+    for (const TwoEnds& ends : found)
+      list += fmt::format("{}{} to {}", list.empty() ? "" : ", or ", in_quotes(ends.source), in_quotes(ends.destination));
+    throw UsageError(fmt::format("--src-to-dst: {} can be divided in several ways: {}: give LIDs", in_quotes(text), list));
+  }
+  co_return found.front();
+}
+
 class Saquery final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -155,7 +261,7 @@ class Saquery final : public Command {
       co_await list_each(session, emit);
     } else if (list_ == ListKind::managers) {
       if (table_.given()) throw UsageError(fmt::format("{} prints two lists: --format, --columns, --sort and --top are for one", chosen_));
-      co_await list_managers(session.stack(), emit, fetch_records);
+      co_await list_managers(session.stack(), emit);
     } else {
       sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
       emit_nodes(session.stack(), emit, list_, std::move(nodes), table_);
@@ -276,7 +382,7 @@ class Saquery final : public Command {
           fmt::format("{} takes no word {} here: a member is given as MEMBER=VALUE (ibtool help saquery)", type.name, in_quotes(words[0])));
     sa::Pattern pattern(*type.info);
     for (const auto& [member, text] : arguments) {
-      const bool good = co_await match_argument(session, pattern, member, text);
+      const bool good = co_await match_member(session, pattern, member, text, true);
       if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
     }
     Assignments between = ends_;
@@ -286,33 +392,24 @@ class Saquery final : public Command {
     }
     for (const auto& [member, text] : between) {
       if (text.empty()) continue;
-      const bool good = co_await match_argument(session, pattern, member, text);
+      const bool good = co_await match_member(session, pattern, member, text, true);
       if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));
     }
-    for (const auto& [member, text] : assignments) co_await match_assignment(session, pattern, member, text);
+    for (const auto& [member, text] : assignments) co_await match_member(session, pattern, member, text, false);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
     if (!no_defaults_) set_defaults(pattern, session.host().end_port());
     co_return pattern;
   }
 
-  /// MEMBER=VALUE. A word that is a name takes the place of a LID.
-  static async::Task<> match_assignment(Session& session, sa::Pattern& pattern, const std::string& member, const std::string& text) {
+  /// A word that is a name takes the place of a LID. If the member cannot have the value `text`, throws UsageError, or with `tries` returns false.
+  static async::Task<bool> match_member(Session& session, sa::Pattern& pattern, std::string_view member, std::string text, bool tries) {
     const auto place = find_path(pattern.form(), member);
     std::optional<Lid> lid;
     if (place && place->field->kind == FieldKind::lid) lid = co_await lid_of(session, text);
-    lid ? pattern.match(member, std::uint64_t{lid->value}) : pattern.match(member, text);
-  }
-
-  /// The name of a node can take the place of a LID.
-  static async::Task<bool> match_argument(Session& session, sa::Pattern& pattern, std::string_view member, std::string text) {
-    if (find_path(pattern.form(), member)->field->kind == FieldKind::lid) {
-      const std::optional<Lid> lid = co_await lid_of(session, text);
-      if (lid) pattern.match(member, std::uint64_t{lid->value});
-      co_return lid.has_value();
-    }
     try {
-      pattern.match(member, text);
+      lid ? pattern.match(member, std::uint64_t{lid->value}) : pattern.match(member, text);
     } catch (const UsageError&) {
+      if (!tries) throw;
       co_return false;
     }
     co_return true;

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// saquery: lists records by pattern, and finds nodes by name, LID or GUID. ibtool's front end is saquery.cpp, with its searches in
-// nodes.cpp. infiniband-diags' front end is diags_query.cpp, with its text in diags_forms.cpp. The reports and the list of subnet managers
-// belong to both.
+// saquery: lists records by pattern, and finds nodes by name, LID or GUID. ibtool's front end is saquery.cpp, infiniband-diags' is
+// diags_query.cpp. The reports on records, nodes and subnet managers in nodes.cpp belong to both.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "async/task.hpp"
+#include "base/bytes.hpp"
+#include "base/keys.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/struct_info.hpp"
 #include "mad/transactor.hpp"
 #include "sa/records.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/saquery/diags_forms.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/table_options.hpp"
 
@@ -48,6 +52,44 @@ enum class ListKind {
 enum class NodeKey { none, name, lid, guid };
 NodeKey node_key(ListKind list);
 
+struct RecordStyle {
+  const subnet::NodeNameMap& names;
+  Keys keys = Keys::hidden;
+  std::uint32_t capability_mask2 = 0;       ///< CapabilityMask2 in the ClassPortInfo of the SA
+  std::span<const sa::NodeRecord> nodes{};  ///< for forms that print the name of a GID's node
+  NewFields new_fields{};                   ///< of a PortInfo
+};
+
+class RecordLines;
+
+struct RecordForm {
+  std::string_view name, alias;  ///< the names on the command line; empty if an option selects the record
+  std::string_view arguments;    ///< the members in the words that follow, divided by slashes: "from_lid/from_port to_lid/to_port"
+  std::string_view title;
+  std::size_t column;  ///< the column of the values, counted from the labels
+  const StructInfo& (*info)();
+  /// LABEL=MEMBER+SKIPPED*BITS:FORMAT divided by |, where all but LABEL may be left out. MEMBER is a path, as find_path() takes it. BITS
+  /// is the size of a word of several members, which begins SKIPPED bits behind the start of MEMBER. A text after a tab is a whole line.
+  std::string_view lines;
+  void (*rest)(RecordLines& out) = nullptr;  ///< adds what no line says
+};
+
+/// The forms of records that have a name on the command line.
+std::span<const RecordForm> record_forms();
+/// The form with that name or alias, in upper or lower case. Null if there is none.
+const RecordForm* find_form(std::string_view word);
+const RecordForm& form_of(const StructInfo& info);
+
+/// A short PortInfoRecord; a MCMemberRecord as a group, as a member, or as the GID of the member.
+enum class SpecialForm { port_summary, mc_group, mc_member, mc_gid };
+const RecordForm& special_form(SpecialForm which);
+
+/// The text of a record. Missing bytes count as zero. The text is safe for terminals.
+std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style);
+
+/// The name of a node: the site's name, else its description.
+std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names);
+
 /// A report of records, with the form in which infiniband-diags prints them.
 struct FormedReport : RecordsReport {
   const RecordForm* form{};
@@ -58,33 +100,16 @@ struct FormedReport : RecordsReport {
   void diags_text(TextOut& out) const override;
 };
 
-/// Reads the records that match the pattern of `report` into it.
-using FetchRecords = async::Task<> (*)(Stack& stack, RecordsReport& report, std::uint8_t method, std::uint32_t modifier);
-
-/// FetchRecords: if there are no records, `report` says so. Throws a MadError for any other failure.
+/// Reads the records that match the pattern of `report` into it. If there are none, `report` says so; throws a MadError for any other
+/// failure. For infiniband-diags any failure, to which "no records" belongs, ends the program with its message and status (exit_for()).
 async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0);
-/// The nodes of `list` by one or two queries of the SA. `word` is the name, LID or GUID. Throws Error if there is no such node.
-async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word);
-/// Emits the list about `nodes`, as a table where `table` wants one.
+/// Throws DiagsExit for a query for `record` that failed.
+[[noreturn]] void exit_for(const StructInfo& record, const mad::MadError& error);
 void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table = {});
 std::vector<std::string> node_list_keys();
-async::Task<> list_managers(Stack& stack, Emit& emit, FetchRecords fetch);
+async::Task<> list_managers(Stack& stack, Emit& emit);
 
 std::string description_of(const sa::NodeRecord& node);
-/// Whether the node has the name `name`, in the node name map or in its description.
-bool is_called(Manners& manners, const sa::NodeRecord& node, std::string_view name);
-/// The LID that `text` means: a number, or a target (Targets::path()). Empty if it can be neither. Throws UsageError for a name that no
-/// node has, or several.
-async::Task<std::optional<Lid>> lid_of(Session& session, std::string text);
-
-/// SRC:DST of --src-to-dst, where either end may have colons of its own: a GUID, or the name of a node. An empty word is any end.
-struct TwoEnds {
-  std::string source, destination;
-};
-/// Divides `text`, which has a colon, where both parts are targets. A division into addresses and whole words of names is preferred to one
-/// with pieces of names. Throws UsageError if no division is left, or several.
-async::Task<TwoEnds> two_ends(Targets& targets, std::string text);
-
 /// An option that selects the list: a kind of records in ibtool's dialect (if there is one), and `list` in infiniband-diags' dialect.
 struct ListOption {
   Spelling spelling;

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// set_port_state: takes links down or up. Every port is reached by a directed route that crosses none of the links in
-// question, so that a whole cut through the fabric can be made, from this side of it.
+// Set the states of many ports, each by a directed route. set_port_state takes links down or up; its routes cross none of the links in
+// question, so that a whole cut through the fabric can be made, from this side of it. init_all_ports takes down every link that is in use.
+// The link comes back in the state Initialize, in which only SMPs pass. The farthest ports come first, because a link is gone for a while
+// after it was taken down.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
+#include "mad/error.hpp"
 #include "path/json.hpp"
 #include "subnet/model/find_port.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"
 
@@ -23,52 +31,69 @@ namespace {
 
 using subnet::none;
 
-struct Action {
+struct PortToSet {
+  subnet::PortIndex port = none;  ///< port `number` of its node
+  std::uint8_t number{};
+  path::Path path = path::IbPath{};
+  std::string name{};                 ///< in messages
+  subnet::PortIndex end_port = none;  ///< of set_port_state: what TARGET names
+  smp::PortInfo info{};
+};
+
+struct StateChange {
   std::string_view name, done;
   smp::PortPhysicalState physical_state = smp::PortPhysicalState::no_change;
   smp::PortState state = smp::PortState::no_change;
 };
-constexpr Action disable{"disable", "Disabled", smp::PortPhysicalState::disabled};
-constexpr Action enable{"enable", "Enabled", smp::PortPhysicalState::polling};
+constexpr StateChange disable{"disable", "Disabled", smp::PortPhysicalState::disabled};
+constexpr StateChange enable{"enable", "Enabled", smp::PortPhysicalState::polling};
 /// Initialize cannot be set: a link that was taken down comes back in it (IBA 14.2.5.6).
-constexpr Action init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
+constexpr StateChange init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
 
-struct Chosen {
-  subnet::PortIndex end_port = none;
-  std::uint8_t number{};
-  subnet::PortIndex port = none;  ///< port `number` of the end port's node
-  path::Path path = path::IbPath{};
-  smp::PortInfo info;
-  std::string description;  ///< of its node; empty if the node did not answer it, or if nothing is to be changed
-};
+struct PortStateReport final : FabricReport {
+  PortStateReport(const Fabric& of, bool is_dry_run, bool all) : FabricReport(of), dry_run(is_dry_run), all_ports(all) {}
 
-/// "0005:…@3 \"leaf1\""
-std::string name_of(const subnet::Subnet& subnet, const Chosen& chosen) {
-  const std::string name = chosen.description.empty() ? "" : ' ' + in_quotes(chosen.description);
-  return fmt::format("{}@{}{}", to_text(subnet.port(chosen.end_port).guid), chosen.number, name);
-}
-
-struct StateReport final : FabricReport {
-  using FabricReport::FabricReport;
-  const Action* action{};
-  bool dry_run{};
-  std::vector<Chosen> ports;
+  bool dry_run, all_ports;  ///< the latter: of init_all_ports
+  const StateChange* action{};
+  std::vector<PortToSet> ports;  ///< in the order in which they are set
+  std::size_t ports_set{}, ports_failed{};
 
   void visit(report::Sink& sink) const override {
-    sink.text_or_null("operation", action != nullptr ? action->name : "");
+    if (!all_ports) sink.text_or_null("operation", action != nullptr ? action->name : "");
     sink.value("dry_run", dry_run);
-    sink.objects("ports", ports, [&](const Chosen& port) {
-      sink.value("port_guid", fabric.subnet.port(port.end_port).guid);
-      sink.value("port_num", port.number);
-      path::visit(sink, "path", port.path);
+    if (all_ports) sink.value("ports_set", ports_set);
+    if (all_ports) sink.value("ports_failed", ports_failed);
+    sink.objects("ports", ports, [&](const PortToSet& each) {
+      const subnet::Port& port = fabric.subnet.port(all_ports ? each.port : each.end_port);
+      sink.value(all_ports ? "node_guid" : "port_guid", all_ports ? fabric.subnet.node(port.node).guid() : port.guid);
+      sink.value("port_num", each.number);
+      path::visit(sink, "path", each.path);
     });
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
     if (!dry_run) return;
-    for (const Chosen& port : ports) out.print("Would have changed {} on {}\n", name_of(fabric.subnet, port), to_text(port.path));
+    for (const PortToSet& port : ports)
+      out.print("Would have {} {}{} on {}\n", all_ports ? "set" : "changed", port.name, all_ports ? " down" : "", to_text(port.path));
   }
 };
+
+/// A path for SMPs to `node` by `route`.
+path::Path path_by(Stack& stack, path::IbDrPath route, const subnet::Node& node) {
+  route.end_port = &stack.host().end_port();
+  route.expected_node_guid = node.guid();
+  path::Path path = route;
+  stack.apply_options(path);
+  return path;
+}
+
+/// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
+void report_failed(Host& host, Fabric& fabric, const PortToSet& port, const std::shared_ptr<const mad::MadError>& error,
+                   std::string_view what) {
+  host.log().error(what);
+  host.report(*error, false);
+  fabric.failures.push_back(port_failure(fabric.subnet, port.port, error));
+}
 
 class SetPortState final : public Command {
  public:
@@ -93,92 +118,77 @@ class SetPortState final : public Command {
     discovery_.needs.descriptions = {};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    StateReport report(fabric);
+    PortStateReport report(fabric, action_ == nullptr || dry_run_, false);
     report.action = action_;
-    report.dry_run = is_dry_run();
     std::unordered_set<subnet::PortIndex> avoided;
     for (const TargetPort& target : targets_) {
       report.ports.push_back(find(fabric, target));
       avoided.insert(report.ports.back().port);
     }
     const subnet::RoutesAround routes(fabric.subnet, avoided);
-    for (Chosen& port : report.ports) route(session.stack(), fabric.subnet, routes, port);
-    const std::size_t silent = co_await read(session.stack(), fabric, report.ports);
+    for (PortToSet& port : report.ports) route(session.stack(), fabric.subnet, routes, port);
+    bool all_answered = true;
+    for (PortToSet& port : report.ports) {
+      const std::shared_ptr<const mad::MadError> error = co_await read(session.stack().smp_transactor(), fabric.subnet, port);
+      if (!error) continue;
+      report_failed(session.host(), fabric, port, error, port.name + " cannot be read, so nothing is set");
+      all_answered = false;
+    }
     // All ports are set at the end: only a port itself can refuse now.
-    if (!report.dry_run && silent == 0) co_await set_all(session.stack(), fabric, report.ports);
-    if (silent != 0) report.ports.clear();
+    if (!report.dry_run && all_answered) co_await set_all(session.stack(), fabric, report.ports);
+    if (!all_answered) report.ports.clear();
     emit(report);
   }
 
  private:
-  bool is_dry_run() const { return action_ == nullptr || dry_run_; }
-
-  void add_action(OptionSet& set, const Action& action, std::string_view names, std::string_view help) {
+  void add_action(OptionSet& set, const StateChange& action, std::string_view names, std::string_view help) {
     set.action(names, help, [this, &action] { action_ = &action; });
   }
 
-  /// Reads the ports, and refuses those that must not be disabled. Returns how many did not answer.
-  async::Task<std::size_t> read(Stack& stack, Fabric& fabric, std::vector<Chosen>& ports) const {
-    mad::Transactor& transactor = stack.smp_transactor();
-    std::size_t silent = 0;
-    for (Chosen& port : ports) {
-      // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
-      const bool was_read = port.port != none && fabric.subnet.port(port.port).has_info;
-      const mad::Reason reason = was_read ? subnet::read_before_set : mad::requested;
-      mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
-      if (!info) {
-        report_failed(stack.host(), fabric, port, info.shared_error(), "cannot be read, so nothing is set");
-        ++silent;
-        continue;
-      }
-      port.info = *info;
-      if (action_ != nullptr && port.description.empty()) {
-        const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.path);
-        if (description) port.description = fixed_text(description->node_string);
-      }
-      // Before any of them is set; each Set does this once more.
-      const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
-      if (!at_end) {
-        report_failed(stack.host(), fabric, port, at_end.shared_error(), "cannot be read, so nothing is set");
-        ++silent;
-        continue;
-      }
-      if (action_ != &disable) continue;
-      smp::NodeInfo node = fabric.subnet.node(fabric.subnet.port(port.port).node).info;
-      node.local_port_num = 0;  // it is the port on the route that found the node first
-      co_await subnet::check_carries_our_smps(transactor, port.path, node, port.number, port.info);
+  /// Reads a port, and refuses one that must not be disabled. Returns the error of a node that did not answer.
+  async::Task<std::shared_ptr<const mad::MadError>> read(mad::Transactor& transactor, const subnet::Subnet& subnet, PortToSet& port) const {
+    // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
+    const bool was_read = port.port != none && subnet.port(port.port).has_info;
+    const mad::Reason reason = was_read ? subnet::read_before_set : mad::requested;
+    const mad::Result<smp::PortInfo> info =
+        co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
+    if (!info) co_return info.shared_error();
+    port.info = *info;
+    const subnet::Node& known = subnet.node(subnet.port(port.end_port).node);
+    if (action_ != nullptr && !known.has_description) {
+      const std::string description = co_await description_at(transactor, port.path);
+      if (!description.empty()) port.name += ' ' + in_quotes(description);
     }
-    co_return silent;
+    // Before any of them is set; each Set does this once more.
+    const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
+    if (!at_end) co_return at_end.shared_error();
+    if (action_ != &disable) co_return nullptr;
+    smp::NodeInfo node = known.info;
+    node.local_port_num = 0;  // it is the port on the route that found the node first
+    co_await subnet::check_carries_our_smps(transactor, port.path, node, port.number, port.info);
+    co_return nullptr;
   }
 
-  async::Task<> set_all(Stack& stack, Fabric& fabric, std::vector<Chosen>& ports) const {
+  async::Task<> set_all(Stack& stack, Fabric& fabric, std::vector<PortToSet>& ports) const {
     std::string changed;
-    std::vector<Chosen> done;
-    for (const Chosen& port : ports) {
+    std::vector<PortToSet> done;
+    for (const PortToSet& port : ports) {
       smp::PortInfo wanted = subnet::no_change(port.info);
       wanted.port_physical_state = action_->physical_state;
       wanted.port_state = action_->state;
       mad::Result<smp::PortInfo> answer = co_await stack.smp_transactor().try_subn_set(port.path, port.number, wanted);
       if (answer) {
-        changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
+        changed += (changed.empty() ? " " : ", ") + port.name;
         done.push_back(port);
       } else {
-        report_failed(stack.host(), fabric, port, answer.shared_error(), "cannot be set");
+        report_failed(stack.host(), fabric, port, answer.shared_error(), port.name + " cannot be set");
       }
     }
     ports = std::move(done);
     if (!changed.empty()) stack.host().note(std::string(action_->done) + changed);
   }
 
-  /// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
-  static void report_failed(Host& host, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
-                            std::string_view what) {
-    host.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
-    host.report(*error, false);
-    fabric.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
-  }
-
-  Chosen find(const Fabric& fabric, const TargetPort& wanted) const {
+  PortToSet find(const Fabric& fabric, const TargetPort& wanted) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const path::Path& target = *wanted.target.path;
     const subnet::FoundPort found = subnet::find_port(fabric, target);
@@ -187,7 +197,7 @@ class SetPortState final : public Command {
       if (fabric.failures.empty()) throw UsageError(text);
       throw Error(text + ", of which a part did not answer", Exit::incomplete);
     }
-    Chosen chosen;
+    PortToSet chosen;
     chosen.end_port = found.port;
     const subnet::Port& port = subnet.port(chosen.end_port);
     const subnet::Node& node = subnet.node(port.node);
@@ -197,16 +207,14 @@ class SetPortState final : public Command {
     if (chosen.number < 1 || chosen.number > node.info.num_ports)
       throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), chosen.number, node.info.num_ports));
     chosen.port = subnet.port_of(port.node, chosen.number);
-    if (action_ != nullptr && node.has_description) chosen.description = node.description();
+    chosen.name = fmt::format("{}@{}", to_text(port.guid), chosen.number);
+    if (action_ != nullptr && node.has_description) chosen.name += ' ' + in_quotes(node.description());
     return chosen;
   }
 
-  static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
-    if (auto found = routes.to(chosen.end_port)) {
-      found->end_port = &stack.host().end_port();
-      found->expected_node_guid = subnet.node(subnet.port(chosen.end_port).node).guid();
-      chosen.path = *found;
-      stack.apply_options(chosen.path);
+  static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, PortToSet& chosen) {
+    if (const auto found = routes.to(chosen.end_port)) {
+      chosen.path = path_by(stack, *found, subnet.node(subnet.port(chosen.end_port).node));
       return;
     }
     std::string text = fmt::format("No DR path exists to {} port {}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
@@ -220,13 +228,134 @@ class SetPortState final : public Command {
     throw UsageError(text);
   }
 
-  const Action* action_{};
+  const StateChange* action_{};
   std::vector<TargetPort> targets_;
   bool dry_run_{};
   DiscoveryOptions discovery_;
 };
 
+constexpr unsigned patient_retries = 10;  // the way may be retraining
+
+bool carries_data(smp::PortState state) { return state != smp::PortState::down && state != smp::PortState::init; }
+
+class InitAllPorts final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.notes(
+        "Every link that carries data is taken down and comes back in the state\n"
+        "Initialize, where only management packets pass, until a subnet manager brings\n"
+        "it up. ALL TRAFFIC STOPS. Where some ports do not answer, run it again.");
+    set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
+    set.flag("--yes", yes_, "Do not request a confirmation.");
+    set.one_of({"--dry-run", "--yes"});
+    add_live_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const World& world = session.host().world();
+    const bool confirms = must_confirm(world, dry_run_ || yes_,
+                                       "All traffic of the subnet would stop: give --yes to do it, or --dry-run to see what would be set");
+    // Links that train do not answer at a LID.
+    if (!discovery_.mode && !session.host().options().use_sa) discovery_.mode = "DR";
+    discovery_.retries = session.host().options().retries.value_or(patient_retries);
+    discovery_.needs.switch_infos = false;
+    Fabric fabric;
+    co_await discover(session, discovery_, fabric);
+    PortStateReport report(fabric, dry_run_, true);
+    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric, node, report.ports);
+    if (confirms) require_agreement(world, fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size()));
+    co_await set_all(session.stack(), fabric, report);
+    emit(report);
+  }
+
+ private:
+  static std::vector<subnet::NodeIndex> farthest_first(const subnet::Subnet& subnet) {
+    std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
+    std::iota(nodes.begin(), nodes.end(), 0U);
+    std::stable_sort(nodes.begin(), nodes.end(), [&](auto a, auto b) { return subnet.node(a).hops > subnet.node(b).hops; });
+    return nodes;
+  }
+
+  /// The ports of a node; the port by which the node is reached comes last. Of an adapter only that port: it need not allow its other ports
+  /// to be set by this path, and their links are taken down from the other end.
+  void add_node(Stack& stack, const Fabric& fabric, subnet::NodeIndex at, std::vector<PortToSet>& ports) const {
+    const subnet::Node& node = fabric.subnet.node(at);
+    path::IbDrPath route;
+    route.retries = *discovery_.retries;
+    route.hops = static_cast<std::uint8_t>(subnet::route_to(fabric.subnet, at, route.route));
+    const path::Path path = path_by(stack, route, node);
+    const std::string_view name = subnet::name_of(node, &fabric.names);
+    const auto add = [&](std::uint8_t number) {
+      const subnet::Port& port = fabric.subnet.port(node.first_port + number);
+      if (port.has_info && carries_data(port.info().port_state))
+        ports.push_back({node.first_port + number, number, path,
+                         fmt::format("port {} of {}{}", number, to_text(node.guid()), name.empty() ? "" : ' ' + in_quotes(name))});
+    };
+    const bool sets_others = node.kind() == subnet::NodeKind::sw;
+    for (unsigned number = 1; sets_others && number < node.slots; ++number) {
+      if (number != node.entry_port) add(static_cast<std::uint8_t>(number));
+    }
+    if (node.entry_port != 0) add(node.entry_port);
+  }
+
+  /// Sets the ports down one by one. In a dry run finds out which ports would be set. The report then lists these ports.
+  static async::Task<> set_all(Stack& stack, Fabric& fabric, PortStateReport& report) {
+    std::size_t done = 0;
+    std::vector<PortToSet> wanted;
+    for (const PortToSet& each : report.ports) {
+      stack.progress().count(done++, report.ports.size(), "ports");
+      const mad::Result<bool> was_set = co_await set_down(stack.smp_transactor(), each.path, each.number, report.dry_run);
+      if (was_set) {
+        if (*was_set) wanted.push_back(each);
+        if (*was_set && !report.dry_run) ++report.ports_set;
+        continue;
+      }
+      ++report.ports_failed;
+      report_failed(stack.host(), fabric, each, was_set.shared_error(),
+                    fmt::format("Failed to set port state of {} by {}", each.name, mad::target_text(each.path)));
+    }
+    if (report.dry_run) {
+      report.ports = std::move(wanted);
+      co_return;
+    }
+    stack.host().note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.ports.size()));
+  }
+
+  /// False if nothing was set, because the link has been taken down from its other end since.
+  static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number, bool dry_run) {
+    // The sweep has read it, but a Set at the other end may have changed it since.
+    const mad::Result<smp::PortInfo> info =
+        co_await transactor.try_subn_get<smp::PortInfo>(path, number, smp::PortInfo(), subnet::read_before_set);
+    if (!info) co_return info.shared_error();
+    if (!carries_data(info->port_state)) co_return false;
+    if (dry_run) {  // without a dry run each Set checks this
+      const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, path);
+      if (!node) co_return node.shared_error();
+      co_return true;
+    }
+    smp::PortInfo wanted = subnet::no_change(*info);
+    wanted.port_state = smp::PortState::down;
+    const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(path, number, wanted);
+    if (!answer) co_return answer.shared_error();
+    co_return true;
+  }
+
+  bool dry_run_{}, yes_{};
+  DiscoveryOptions discovery_;
+};
+
 }  // namespace
+
+constinit const CommandInfo rooms::init_all_ports{
+    .name = "init_all_ports",
+    .group = HelpGroup::config,
+    .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.",
+    .make = make_command<InitAllPorts>,
+    .changes = true,
+    .reports_changes = true,
+    .needs_fabric = true,
+};
 
 constinit const CommandInfo rooms::set_port_state{
     .name = "set_port_state",

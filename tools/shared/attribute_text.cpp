@@ -26,14 +26,20 @@ AttributeText::AttributeText(const CommonOptions& options, const StructInfo& str
 void AttributeText::visit_attribute(report::Sink& sink) const { report::visit_attribute(sink, bytes, *info, keys); }
 
 void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
-  DottedOptions style = int_names ? DottedOptions{} : listing;
+  DottedOptions style = int_names ? DottedOptions{.indent = listing.indent} : listing;
   style.keys = keys;
   if (words) {
-    out.print("{}\n{}", info->iba_name, dump_words(bytes, *info, keys));
+    std::string text = fmt::format("{}\n{}", info->iba_name, dump_words(bytes, *info, keys));
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+      text.insert(at, listing.indent);
+      at += listing.indent.size();
+    }
+    out.write(text);
   } else {
     out.write(dotted(bytes, *info, style));
   }
-  out.write(secrets_note(bytes, *info, keys));
+  const std::string_view note = secrets_note(bytes, *info, keys);
+  if (!note.empty()) out.print("{}{}", listing.indent, note);
 }
 
 void warn_of_link_width(const Manners& manners, Bytes port_info) {

@@ -30,7 +30,7 @@ struct AttributeText {
 
   /// Writes the members `attribute` and `data` in the form of report::visit_attribute().
   void visit_attribute(report::Sink& sink) const;
-  /// `listing` is the usual text of the command for this attribute.
+  /// `listing` is the usual text of the command for this attribute; its indent stands before each line of any text.
   void text(TextOut& out, const DottedOptions& listing) const;
 };
 

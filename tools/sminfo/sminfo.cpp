@@ -31,12 +31,6 @@ path::Path path_of_manager(Stack& stack, Lid lid) {
   return path;
 }
 
-/// The NodeDescription at the end of a path; empty if it cannot be read.
-async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path) {
-  const mad::Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
-  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
-}
-
 /// A subnet manager that the SA knows.
 struct Manager {
   Lid lid;
@@ -151,95 +145,82 @@ struct SminfoReport final : Report {
   }
 };
 
-struct ManagerRequest {
-  Target target;
-  std::optional<std::uint32_t> modifier;  ///< of the Set, if there is one
-  std::optional<std::uint8_t> state, priority;
-  std::optional<std::uint32_t> activity;
-  std::uint64_t sm_key{};
-
-  smp::SMInfo applied(smp::SMInfo info) const {
-    info.sm_key = sm_key;
-    if (state) info.sm_state = static_cast<smp::SMState>(*state);
-    if (priority) info.priority = *priority;
-    if (activity) info.act_count = *activity;
-    return info;
-  }
-};
-
-void add_settings(OptionSet& set, ManagerRequest& request) {
-  set.number("-s --state", request.state, "STATE", "The state to set", {0, 15});
-  set.number("-p --priority", request.priority, "PRIORITY", "The priority to set", {0, 15});
-  set.number("-a --activity", request.activity, "COUNT", "The activity count to set");
-}
-
-Destination known_manager(Stack& stack) {
-  const path::Path path = path_of_manager(stack, stack.host().end_port().sm_lid);
-  return {path, stack.manners().name_of(path)};
-}
-
-async::Task<smp::SMInfo> read_manager(Manners& manners, mad::Transactor& transactor, const path::Path& path, std::uint64_t sm_key) {
-  const smp::SMInfo mine{.sm_key = sm_key};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
-  mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
-  co_return manners.take(std::move(answer), "query");
-}
-
+/// infiniband-diags: a Set carries only the values of the options, and nothing that was read. If no manager is known, this node is the
+/// target.
 class Sminfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target_each("TARGET", request_.target);
-    set.integer("ATTR_MOD", request_.modifier);
+    set.target_each("TARGET", target_);
+    set.integer("ATTR_MOD", modifier_);
     set.notes(
         "With ATTR_MOD a SubnSet(SMInfo) follows, which requests the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
-    add_settings(set, request_);
-    add_key(set, common, "--sminfo_smkey --sminfo-smkey", request_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
+    add_settings(set);
+    add_key(set, common, "--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
     set.instead_of_operands("--all");
     add_table_options(set, common, table_, keys_of(all_manager_columns));
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return request_.modifier ? "" : all_ ? "managers" : "data"; }
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    as_diags_ = true;
+    set.without("sK");
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.operand("ATTR_MOD", [this](const std::string& word) {
+      const int modifier = std::atoi(word.c_str());
+      if (modifier != 0) modifier_ = static_cast<std::uint32_t>(modifier);
+    });
+    set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
+    add_settings(set);
+  }
+
+  std::string_view table_rows() const override { return modifier_ ? "" : all_ ? "managers" : "data"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::optional<std::uint32_t>& modifier = request_.modifier;
-    if (!modifier && (request_.state || request_.priority || request_.activity))
+    if (!as_diags_ && !modifier_ && (state_ || priority_ || activity_))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
       table_.refuse_for_json(session.host().options().format, "managers", "their attributes");
       table_of<Manager>(all_manager_columns, table_);
       ManagersReport managers(session.host());
-      co_await read_all_managers(session.stack(), request_.sm_key, managers);
+      co_await read_all_managers(session.stack(), sm_key_, managers);
       emit_either(
           emit, table_, managers, "managers", std::span<const report::Column<Manager>>(all_manager_columns),
           [&managers] { return managers.managers; }, session.host().world().out);
       co_return;
     }
-    if (modifier) session.stack().require_exact_targets();
-    if (!request_.target.given()) session.stack().require_link();  // without a link the SM LID is outdated, or 0
-    mad::Transactor& transactor = modifier ? session.stack().smp_transactor() : session.stack().transactor();
-    Destination manager = co_await session.manners().smp_node(request_.target);
-    if (!request_.target.given()) {
+    if (modifier_) session.stack().require_exact_targets();
+    if (!as_diags_ && !target_.given()) session.stack().require_link();  // without a link the SM LID is outdated, or 0
+    mad::Transactor& transactor = modifier_ ? session.stack().smp_transactor() : session.stack().transactor();
+    Destination manager = co_await session.manners().smp_node(target_);
+    if (!target_.given()) {
       const sys::EndPort& here = session.host().end_port();
-      if (!here.sm_lid.is_unicast())
+      if (here.sm_lid.is_unicast()) {
+        const path::Path path = path_of_manager(session.stack(), here.sm_lid);
+        manager = {path, session.manners().name_of(path)};
+      } else if (!as_diags_) {
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));
-      manager = known_manager(session.stack());
+      }
     }
-    if (modifier) manager = co_await session.manners().identified(std::move(manager));
+    if (modifier_) manager = co_await session.manners().identified(std::move(manager));
     SminfoReport report(session.host(), manager.path);
-    report.info = co_await read_manager(session.manners(), transactor, manager.path, request_.sm_key);
-    if (manager.path.ib().dlid == permissive_lid) {
-      const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
-      report.lid = port.lid.value;
+    report.info.sm_state = smp::SMState::standby;
+    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
+    if (!as_diags_ || !modifier_) report.info = co_await session.manners().get(transactor, manager.path, 0, "query", mine);
+    if (!as_diags_) {
+      if (manager.path.ib().dlid == permissive_lid) {
+        const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
+        report.lid = port.lid.value;
+      }
+      report.description = co_await description_at(transactor, manager.path);
     }
-    report.description = co_await description_at(transactor, manager.path);
-    if (modifier) {
-      emit.heading(report.line());  // what it was stays readable where the Set fails
-      const smp::SMInfo changed = request_.applied(report.info);
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier, changed);
+    if (modifier_) {
+      if (!as_diags_) emit.heading(report.line());  // what it was stays readable where the Set fails
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier_, applied(report.info));
       report.info = session.manners().take(std::move(answer), "query");
       if (session.host().options().dry_run) co_return;
     }
@@ -247,49 +228,27 @@ class Sminfo final : public Command {
   }
 
  private:
-  ManagerRequest request_;
+  void add_settings(OptionSet& set) {
+    set.number("-s --state", state_, "STATE", "The state to set", {0, 15});
+    set.number("-p --priority", priority_, "PRIORITY", "The priority to set", {0, 15});
+    set.number("-a --activity", activity_, "COUNT", "The activity count to set");
+  }
+  smp::SMInfo applied(smp::SMInfo info) const {
+    info.sm_key = sm_key_;
+    if (state_) info.sm_state = static_cast<smp::SMState>(*state_ & 15U);  // infiniband-diags cuts it to four bits
+    if (priority_) info.priority = *priority_ & 15U;
+    if (activity_) info.act_count = *activity_;
+    return info;
+  }
+
+  bool as_diags_{};
+  Target target_;
+  std::optional<std::uint32_t> modifier_;  ///< of the Set, if there is one
+  std::optional<std::uint8_t> state_, priority_;
+  std::optional<std::uint32_t> activity_;
+  std::uint64_t sm_key_{};
   TableOptions table_;
   bool all_{};
-};
-
-/// infiniband-diags: a Set carries only the values of the options, and nothing that was read. If no manager is known, this node is the
-/// target.
-class SminfoDiags final : public Command {
- public:
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
-    set.without("sK");
-    set.optional_operands();
-    set.target("TARGET", request_.target);
-    set.operand("ATTR_MOD", [this](const std::string& word) {
-      const int modifier = std::atoi(word.c_str());
-      if (modifier != 0) request_.modifier = static_cast<std::uint32_t>(modifier);
-    });
-    set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
-    add_settings(set, request_);
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    for (std::optional<std::uint8_t>* number : {&request_.state, &request_.priority}) {  // of four bits
-      if (*number) *number = static_cast<std::uint8_t>(**number & 15U);
-    }
-    if (request_.modifier) session.stack().require_exact_targets();
-    mad::Transactor& transactor = request_.modifier ? session.stack().smp_transactor() : session.stack().transactor();
-    Destination manager = co_await session.manners().smp_node(request_.target);
-    if (!request_.target.given() && session.host().end_port().sm_lid.is_unicast()) manager = known_manager(session.stack());
-    if (request_.modifier) manager = co_await session.manners().identified(std::move(manager));
-    SminfoReport report(session.host(), manager.path);
-    if (request_.modifier) {
-      const smp::SMInfo changed = request_.applied({.sm_state = smp::SMState::standby});
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *request_.modifier, changed);
-      report.info = session.manners().take(std::move(answer), "query");
-    } else {
-      report.info = co_await read_manager(session.manners(), transactor, manager.path, request_.sm_key);
-    }
-    emit(report);
-  }
-
- private:
-  ManagerRequest request_;
 };
 
 }  // namespace
@@ -299,7 +258,7 @@ constinit const CommandInfo rooms::sminfo{
     .group = HelpGroup::query,
     .summary = "Print the state, priority and activity of a subnet manager, or change them.",
     .make = make_command<Sminfo>,
-    .make_diags = make_command<SminfoDiags>,
+    .make_diags = make_command<Sminfo>,
     .changes = true,
 };
 

@@ -63,9 +63,7 @@ struct SmpdumpReport final : Report {
     path::visit(sink, "path", path);
     sink.value("mad_description", mad_description(mad));
     sink.value("mad_status", header().raw_status());
-    std::string hex;
-    for (const std::uint8_t byte : data()) hex += fmt::format("{:02x}", byte);
-    sink.value("hex", hex);
+    sink.value("hex", hex_text(data()));
     if (const StructInfo* info = format()) {
       sink.value("format", info->iba_name);
       report::visit_fields(sink, "mad", mad, *info, keys);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The operations of smpquery: every attribute that iba-defs says to be read by SMP. any_attribute() prints one; the tables that the
-// references print have functions of their own in tables.cpp, and smpquery --all is in listing.cpp.
+// references print have functions of their own in operations.cpp, and smpquery --all is in listing.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,15 @@ namespace ib::tools::smpquery {
 
 struct OperationRun;
 
-/// The words in which the references print an attribute too.
-struct OperationText {
-  const StructInfo& (*attribute)();
+/// An operation has the names of its query; unambiguous abbreviations and any case are allowed.
+struct Operation {
+  const StructInfo& (*attribute)();  ///< null: the references do not have it
   async::Task<> (*run)(const OperationRun& op);
   bool diags = true;                 ///< infiniband-diags has the operation, by its name and short name
   std::string_view title{};          ///< of any_attribute(): in the heading
   const char* why = "query failed";  ///< of any_attribute(): the message of infiniband-diags if it cannot be read
-};
-
-/// Its names are those of the query; unambiguous abbreviations and any case are allowed.
-struct Operation {
-  const QueryInfo* query;
-  const OperationText* text;  ///< null: the references do not have it
-  bool classic;               ///< QueryInfo::classic
-
-  async::Task<> run(const OperationRun& op) const;
-  bool prints_one() const;  ///< one attribute, not a table
+  const QueryInfo* query{};
+  bool classic{};  ///< QueryInfo::classic
 };
 
 struct OperationRun {
@@ -58,6 +50,19 @@ struct OperationRun {
     const std::vector<std::uint8_t> bytes = co_await get(T::info(), attribute_modifier, why);
     co_return T::unpack(bytes);
   }
+};
+
+/// The base of the reports. Their JSON begins with the operation, the path and the modifier.
+struct OperationReport : Report {
+  std::string_view operation;
+  path::Path path;
+  std::string name;
+  std::uint32_t modifier;
+
+  explicit OperationReport(const OperationRun& op)
+      : operation(op.operation.query->name), path(op.path()), name(op.node.name), modifier(op.modifier) {}
+  void visit(report::Sink& sink) const final;
+  virtual void visit_rest(report::Sink& sink) const = 0;
 };
 
 // The functions of operations: any_attribute() prints the attribute as its descriptor says.

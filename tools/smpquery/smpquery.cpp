@@ -8,6 +8,7 @@
 #include "base/nearest.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -15,7 +16,7 @@ namespace ib::tools {
 namespace smpquery {
 namespace {
 
-constexpr OperationText texts[]{
+constexpr Operation known_operations[]{
     {smp::NodeInfo::info, any_attribute, true, "Node info", "node info query failed"},
     {smp::NodeDescription::info, node_description},
     {smp::PortInfo::info, any_attribute, true, "Port info", "port info query failed"},
@@ -32,24 +33,27 @@ constexpr OperationText texts[]{
 
 std::vector<Operation> make_operations() {
   std::vector<Operation> made;
-  const auto add = [&made](const OperationText* text) {
-    for (const QueryInfo& query : all_queries()) {
-      const bool is_of_it = text != nullptr
-                                ? query.info == &text->attribute()
-                                : std::ranges::none_of(texts, [&](const OperationText& one) { return query.info == &one.attribute(); });
-      if (query.by_smp() && is_of_it) made.push_back({&query, text, query.classic});
-    }
+  const auto add = [&made](Operation operation, const QueryInfo& query) {
+    operation.query = &query;
+    operation.classic = query.classic;
+    if (query.by_smp()) made.push_back(operation);
   };
-  for (const OperationText& text : texts) add(&text);
-  add(nullptr);
+  for (const Operation& known : known_operations) {
+    for (const QueryInfo& query : all_queries()) {
+      if (query.info == &known.attribute()) add(known, query);
+    }
+  }
+  for (const QueryInfo& query : all_queries()) {
+    if (std::ranges::none_of(known_operations, [&](const Operation& known) { return query.info == &known.attribute(); }))
+      add({nullptr, any_attribute, false}, query);
+  }
   return made;
 }
 
 std::string operation_list(bool diags) {
   std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
   for (const Operation& op : operations()) {
-    if (!diags || (op.text != nullptr && op.text->diags))
-      text += fmt::format("    {}{}{}\n", op.query->name, op.query->alias.empty() ? "" : " ", op.query->alias);
+    if (!diags || op.diags) text += fmt::format("    {}{}{}\n", op.query->name, op.query->alias.empty() ? "" : " ", op.query->alias);
   }
   return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
 }
@@ -133,7 +137,7 @@ class Smpquery final : public Command {
   }
 
   std::string_view table_rows() const override {
-    return all_ ? listed_rows(*find_operation(*all_).query) : find_operation(word_).prints_one() ? "data" : "";
+    return all_ ? listed_rows(*find_operation(*all_).query) : find_operation(word_).run == any_attribute ? "data" : "";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -164,15 +168,18 @@ class Smpquery final : public Command {
 
 }  // namespace
 
-async::Task<> Operation::run(const OperationRun& op) const { return text != nullptr ? text->run(op) : any_attribute(op); }
-
-bool Operation::prints_one() const { return text == nullptr || text->run == any_attribute; }
-
 std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
 async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
   mad::Result<std::vector<std::uint8_t>> bytes = co_await stack.transactor().try_get(node.path, info, attribute_modifier);
   co_return stack.manners().take(std::move(bytes), words(why));
+}
+
+void OperationReport::visit(report::Sink& sink) const {
+  sink.value("operation", operation);
+  path::visit(sink, "path", path);
+  sink.value("modifier", modifier);
+  visit_rest(sink);
 }
 
 std::span<const Operation> operations() {
@@ -189,7 +196,7 @@ const Operation& find_operation(std::string_view word) {
   }
   // Abbreviations of what the references have stay what they are.
   const auto names = [](const Operation& op) {
-    return std::array{op.query->name, op.query->alias, op.text == nullptr ? std::string_view() : op.query->info->iba_name};
+    return std::array{op.query->name, op.query->alias, op.attribute == nullptr ? std::string_view() : op.query->info->iba_name};
   };
   return find_by_prefix(word, operations(), &Operation::classic, names, "ibtool help smpquery");
 }
@@ -197,7 +204,7 @@ const Operation& find_operation(std::string_view word) {
 const Operation* find_diags_operation(std::string_view word) {
   const std::string given = to_lower(word);
   const auto found = std::ranges::find_if(operations(), [&](const Operation& op) {
-    return op.text != nullptr && op.text->diags && (to_lower(op.query->name) == given || to_lower(op.query->alias) == given);
+    return op.diags && (to_lower(op.query->name) == given || to_lower(op.query->alias) == given);
   });
   return found != operations().end() ? &*found : nullptr;
 }

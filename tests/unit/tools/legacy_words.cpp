@@ -6,7 +6,7 @@
 #include "formats/node_name_map.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "tools/saquery/diags_forms.hpp"
+#include "tools/saquery/saquery.hpp"
 
 namespace tools_legacy_words_tests {
 

@@ -77,7 +77,7 @@ TEST_CASE_METHOD(Twice, "set_port_state does not reach a port of an adapter by w
   CHECK(set({"0000:0000:0000:0501@2"}).out == "Would have changed 0000:0000:0000:0501@2 on DR Path (0, 1, 4)\n");
 }
 
-TEST_CASE_METHOD(Twice, "set_port_state refuses what can not be meant") {
+TEST_CASE_METHOD(Twice, "set_port_state refuses ports that do not exist, have no route or carry its own requests") {
   const auto complaint = [&](std::vector<std::string> words) {
     const auto outcome = set(std::move(words));
     CHECK(outcome.status == 2);

@@ -128,7 +128,7 @@ TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, 
       const auto stored = ibtool(f.fabric, {"smpquery", std::string(query.name), "1", form, "--from", file});
       CHECK(stored.err.empty());
       CHECK(stored.out == live.out);
-      if (form == "--json" && tools::smpquery::find_operation(query.name).prints_one()) {
+      if (form == "--json" && tools::smpquery::find_operation(query.name).run == tools::smpquery::any_attribute) {
         const json document = json::parse(live.out);
         CHECK(document["attribute"] == query.info->iba_name);
         CHECK(document["operation"] == query.name);
@@ -163,7 +163,7 @@ TEST_CASE("tables in blocks are stored as far as SwitchInfo says") {
 TEST_CASE("an attribute of a vendor is not sent to a device of another one") {
   Rich f;
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
-    if (!query.vendor || tools::smpquery::find_operation(query.name).text != nullptr) continue;
+    if (!query.vendor || tools::smpquery::find_operation(query.name).attribute != nullptr) continue;
     INFO(query.name);
     f.fabric.node(f.leaf).info.vendor_id = 0x66a;
     f.asked.clear();

@@ -7,7 +7,6 @@
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
 #include "support/program.hpp"
-#include "tools/query/field_assignments.hpp"
 
 namespace tools_query_registers_tests {
 
@@ -99,10 +98,14 @@ TEST_CASE("a register that a device does not have is an error with the status of
 }
 
 TEST_CASE("a comma in a value separates only before another field of the attribute") {
-  using Words = std::vector<std::string>;
-  CHECK(tools::separate_assignments({"nodeString=a,b=c", "x"}, smp::NodeDescription::info()) == Words{"nodeString=a,b=c", "x"});
-  CHECK(tools::separate_assignments({"local_port=1,grp=2"}, reg::Ppcnt::info()) == Words{"local_port=1", "grp=2"});
-  CHECK(tools::separate_assignments({"capabilityMask=a,b,LID=1"}, smp::PortInfo::info()) == Words{"capabilityMask=a,b", "LID=1"});
+  Device device;
+  const auto read = [&device](const std::string& attribute, const std::string& fields) {
+    return ibtest::ibtool(device.fabric, {"query", "SubnGet", attribute, "1", "-f", fields});
+  };
+  CHECK(read("SMPNodeDescription", "nodeString=a,b=c").status == 0);
+  CHECK(read("SMPPortInfo", "capabilityMask=IsSM,IsTrapSupported,LID=1").status == 0);
+  CHECK_THAT(read("SMPPortInfo", "LID=1,lmc=9").err, contains("lmc"));
+  CHECK_THAT(read("SMPPortInfo", "x").err, contains("Field 'x' does not have exactly 1 equals."));
 }
 
 }  // namespace tools_query_registers_tests

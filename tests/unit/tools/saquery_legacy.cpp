@@ -5,7 +5,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
-#include "tools/saquery/diags_forms.hpp"
+#include "tools/saquery/saquery.hpp"
 #include "unit/tools/sa_subnet.hpp"
 
 namespace tools_saquery_legacy_tests {
@@ -189,7 +189,8 @@ TEST_CASE("saquery of infiniband-diags: words that hold several fields") {
   CHECK_THAT(text(*saquery::find_form("SWIR")), contains("LifeTimeValue/PortStateChange/OpSL2VL...0x10\n"));
   CHECK_THAT(text(*saquery::find_form("SWIR")), contains("flags...................................0x15\n"));
   CHECK_THAT(text(*saquery::find_form("MCMR")), contains("ProxyJoin...............0x1\n"));
-  CHECK_THAT(text(saquery::mc_member_form), contains("ScopeState..............0x31\n\t\tProxyJoin...............0x1\n"));
+  CHECK_THAT(text(saquery::special_form(saquery::SpecialForm::mc_member)),
+             contains("ScopeState..............0x31\n\t\tProxyJoin...............0x1\n"));
 }
 
 }  // namespace tools_saquery_legacy_tests

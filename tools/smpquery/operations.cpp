@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The tables of smpquery. The size of a table is in another attribute, which is read first. infiniband-diags prints each block when it
-// arrives. Therefore, if a block is not answered, the blocks before it are printed.
+// The operations of smpquery: those that print one attribute, and the tables. The size of a table is in another attribute, which is read
+// first. infiniband-diags prints each block when it arrives. Therefore, if a block is not answered, the blocks before it are printed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,38 +8,93 @@
 #include <array>
 #include <type_traits>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
+#include "mad/error.hpp"
+#include "mad/transactor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
+#include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools::smpquery {
 namespace {
 
+constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
+
+struct AttributeReport final : OperationReport {
+  using OperationReport::OperationReport;
+  std::string diags_heading;
+  std::vector<std::uint8_t> bytes;
+  AttributeText attribute;
+  NewFields new_fields{};
+  bool words{};  ///< beside numbers; python-rdma prints the attributes that it has without
+
+  void visit_rest(report::Sink& sink) const override { attribute.visit_attribute(sink); }
+  void text(TextOut& out) const override { attribute.text(out, {.names = NameStyle::smpquery, .colon = true, .words = words}); }
+  void diags_text(TextOut& out) const override {
+    out.print("{}\n{}", diags_heading, libibmad_listing(bytes, *attribute.info, attribute.keys, new_fields));
+  }
+};
+
+/// Ends the command if the node does not report that it supports PortInfoExtended.
+async::Task<> check_port_info_extended(const OperationRun& op) {
+  constexpr const char* function = "is_port_info_extended_supported";
+  const Manners& manners = op.stack.manners();
+  mad::Transactor& transactor = op.stack.transactor();
+  const auto node = co_await manners.get<smp::NodeInfo>(transactor, op.path(), 0, "node info query failed");
+  const bool is_switch = node.node_type == smp::NodeType::switch_;
+  const auto port = co_await manners.get<smp::PortInfo>(transactor, op.path(), is_switch ? 0 : op.modifier, "port info query failed");
+  const std::uint32_t capabilities = port.capability_mask, capabilities2 = port.capability_mask2;
+  const bool has_mask2 = (capabilities & smp::capability_mask::is_capability_mask2_supported) != 0;
+  if (has_mask2 && (capabilities2 & smp::capability_mask2::is_port_info_extended_supported) != 0) co_return;
+  manners.remark(function, has_mask2
+                               ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
+                               : "port info capability mask2 not supported");
+  manners.refuse(Error(fmt::format("{} does not support PortInfoExtended", mad::target_text(op.node.path))),
+                 op.words("port info extended not supported"));
+}
+
+struct DescriptionReport final : OperationReport {
+  using OperationReport::OperationReport;
+  std::string description;
+  std::optional<std::string> mapped;  ///< the name in the node name map of the site
+
+  void visit_rest(report::Sink& sink) const override {
+    sink.value("node_description", description);
+    sink.value("node_name", mapped);
+  }
+  void text(TextOut& out) const override { out.print("Node Description: {}\n", in_quotes(mapped.value_or(description))); }
+  void diags_text(TextOut& out) const override {
+    constexpr std::size_t width = 32;  // of the dots and the name, which is aligned to the right
+    const std::string shown = mapped ? printable_words(*mapped) : printable(description);
+    out.print("Node Description:{}{}\n", std::string(shown.size() < width ? width - shown.size() : 1, '.'), shown);
+  }
+};
+
+/// Refuses to send an attribute of a vendor to a device of another one.
+async::Task<> check_vendor(const OperationRun& op) {
+  const QueryInfo& query = *op.operation.query;
+  if (!query.vendor) co_return;
+  const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+  if (subnet::is_mellanox(node)) co_return;
+  op.stack.manners().refuse(
+      Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), query.name)),
+      op.words("not supported"));
+}
+
 using subnet::SmpBlocks;
 
-/// The base of the reports on tables. Their JSON begins with the operation, the path and the modifier.
-struct TableReport : Report {
-  std::string_view operation;
-  path::Path path;
-  std::string name;
-  std::uint32_t modifier{};
+struct TableReport : OperationReport {
+  using OperationReport::OperationReport;
   bool complete = true;
-
-  explicit TableReport(const OperationRun& op)
-      : operation(op.operation.query->name), path(op.path()), name(op.node.name), modifier(op.modifier) {}
-  void visit(report::Sink& sink) const override {
-    sink.value("operation", operation);
-    path::visit(sink, "path", path);
-    sink.value("modifier", modifier);
-    visit_table(sink);
-  }
-  virtual void visit_table(report::Sink& sink) const = 0;
 };
 
 void emit_table(const OperationRun& op, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
@@ -56,12 +111,16 @@ std::vector<std::uint32_t> block_modifiers(std::uint32_t first, std::size_t coun
   return modifiers;
 }
 
+/// The number of blocks before the first one that was not read.
+std::size_t read_count(const SmpBlocks& blocks) {
+  return blocks.unread.empty() ? blocks.bytes.size() / subnet::smp_block_bytes : blocks.unread.front();
+}
+
 /// The elements of the blocks of T, up to the first block that was not read.
 template <class T, class Array>
 auto entries(const SmpBlocks& blocks, Array T::*member) {
   std::vector<typename Array::value_type> all;
-  const std::size_t count = blocks.unread.empty() ? blocks.bytes.size() / subnet::smp_block_bytes : blocks.unread.front();
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < read_count(blocks); ++i) {
     const T block = T::unpack(blocks.block(i));
     all.insert(all.end(), (block.*member).begin(), (block.*member).end());
   }
@@ -82,11 +141,10 @@ void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, st
   if (shown > 0) out.write("\n");
 }
 
+/// The first `count` of `values`, or all if there are fewer.
 template <class T>
-void visit_list(report::Sink& sink, std::string_view key, const std::vector<T>& values, std::size_t count) {
-  sink.begin_array(key);
-  for (std::size_t i = 0; i < std::min(count, values.size()); ++i) sink.value({}, values[i]);
-  sink.end_array();
+std::span<const T> first_of(const std::vector<T>& values, std::size_t count) {
+  return std::span(values).first(std::min(count, values.size()));
 }
 
 template <class T>
@@ -96,9 +154,9 @@ struct EntriesReport final : TableReport {
   std::size_t capacity{};
   std::vector<T> entries;  ///< of whole blocks
 
-  void visit_table(report::Sink& sink) const override {
+  void visit_rest(report::Sink& sink) const override {
     sink.value("capacity", capacity);
-    visit_list(sink, are_guids ? "guids" : "pkeys", entries, capacity);
+    sink.values(are_guids ? "guids" : "pkeys", first_of(entries, capacity));
   }
   void text(TextOut& out) const override { print(out, false); }
   void diags_text(TextOut& out) const override { print(out, true); }
@@ -121,37 +179,26 @@ struct Sl2vlReport final : TableReport {
   std::uint32_t out_port{};
   std::uint32_t diags_out_port{};
   SmpBlocks by_in_port;
-  std::size_t read{};  ///< the number of elements of by_in_port that were read
 
-  void visit_table(report::Sink& sink) const override {
+  void visit_rest(report::Sink& sink) const override {
     sink.value("out_port", out_port);
     sink.begin_array("in_ports");
-    for (std::size_t in = 0; in < read; ++in) {
-      const auto table = smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl;
+    for (std::size_t in = 0; in < read_count(by_in_port); ++in) {
       sink.begin_object();
       sink.value("in_port", in);
-      sink.values("sl_to_vl", table);
+      sink.values("sl_to_vl", smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl);
       sink.end_object();
     }
     sink.end_array();
   }
-  void text(TextOut& out) const override {
-    header(out, " ", to_text(path));
-    for (std::size_t in = 0; in < read; ++in) {
-      out.print("ports: in {:2}, out {:2}: |", in, out_port);
-      for (const unsigned vl : smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl) out.print("{:2}|", vl);
-      out.write("\n");
-    }
-  }
-  void diags_text(TextOut& out) const override {
-    header(out, ": ", name);
-    for (std::size_t in = 0; in < read; ++in)
-      out.print("ports: in {:2}, out {:2}: {}", in, diags_out_port, libibmad_sl_to_vl(by_in_port.block(in)));
-  }
+  void text(TextOut& out) const override { print(out, ' ' + to_text(path), out_port); }
+  void diags_text(TextOut& out) const override { print(out, ": " + name, diags_out_port); }
 
  private:
-  static void header(TextOut& out, std::string_view between, std::string_view whose) {
-    out.print("# SL2VL table{}{}\n#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n", between, whose);
+  void print(TextOut& out, std::string_view whose, std::uint32_t to) const {
+    out.print("# SL2VL table{}\n#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n", whose);
+    for (std::size_t in = 0; in < read_count(by_in_port); ++in)
+      out.print("ports: in {:2}, out {:2}: {}", in, to, libibmad_sl_to_vl(by_in_port.block(in)));
   }
 };
 
@@ -163,7 +210,6 @@ struct VlArbReport final : TableReport {
     std::size_t capacity{};                ///< the number of valid entries, at most 64
     std::vector<std::uint16_t> entries{};  ///< of whole blocks; the VL is in bits 8…11, the weight in bits 0…7
     SmpBlocks blocks{};
-    bool begun{};
   };
   bool has_tables = true;
   unsigned low_capacity{}, high_capacity{};  ///< from the PortInfo
@@ -172,19 +218,15 @@ struct VlArbReport final : TableReport {
   static unsigned vl(std::uint16_t entry) { return entry >> 8 & 0xf; }
   static unsigned weight(std::uint16_t entry) { return entry & 0xff; }
 
-  void visit_table(report::Sink& sink) const override {
+  void visit_rest(report::Sink& sink) const override {
     sink.value("has_tables", has_tables);
     sink.value("low_capacity", low_capacity);
     sink.value("high_capacity", high_capacity);
     for (const auto& [key, table] : {std::pair{"low", &tables[0]}, {"high", &tables[1]}}) {
-      sink.begin_array(key);
-      for (std::size_t i = 0; i < std::min(table->capacity, table->entries.size()); ++i) {
-        sink.begin_object();
-        sink.value("vl", vl(table->entries[i]));
-        sink.value("weight", weight(table->entries[i]));
-        sink.end_object();
-      }
-      sink.end_array();
+      sink.objects(key, first_of(table->entries, table->capacity), [&](std::uint16_t entry) {
+        sink.value("vl", vl(entry));
+        sink.value("weight", weight(entry));
+      });
     }
   }
   void text(TextOut& out) const override {
@@ -195,7 +237,7 @@ struct VlArbReport final : TableReport {
     out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", to_text(path), modifier, low_capacity, high_capacity);
     for (const Table& table : tables) {
       if (table.capacity == 0) continue;
-      const std::span entries = std::span(table.entries).first(std::min(table.capacity, table.entries.size()));
+      const std::span entries = first_of(table.entries, table.capacity);
       out.print("# {} priority VL Arbitration Table:\nVL    : |", table.title);
       for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(vl(entry)));
       out.write("\nWEIGHT: |");
@@ -211,7 +253,7 @@ struct VlArbReport final : TableReport {
     const auto port = static_cast<std::int32_t>(modifier);
     out.print("# VLArbitration tables: {} port {} LowCap {} HighCap {}\n", name, port, low_capacity, high_capacity);
     for (const Table& table : tables) {
-      if (!table.begun) continue;
+      if (table.blocks.bytes.empty()) continue;
       out.print("# {} priority VL Arbitration Table:", table.title);
       std::size_t left = table.capacity;
       for (std::size_t block = 0; block * per_block < table.entries.size(); ++block, left -= std::min(left, per_block))
@@ -227,7 +269,7 @@ struct LftReport final : TableReport {
   using TableReport::TableReport;
   subnet::LinearTable table;
 
-  void visit_table(report::Sink& sink) const override {
+  void visit_rest(report::Sink& sink) const override {
     sink.value("capacity", table.capacity());
     sink.value("top", table.top());
     sink.begin_array("port_by_lid");
@@ -257,13 +299,13 @@ struct MftReport final : TableReport {
       if (!members.empty()) use(mlid, members);
     }
   }
-  void visit_table(report::Sink& sink) const override {
+  void visit_rest(report::Sink& sink) const override {
     sink.value("capacity", table.capacity());
     sink.begin_array("groups");
     each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {
       sink.begin_object();
       sink.value("mlid", mlid);
-      visit_list(sink, "out_ports", members, members.size());
+      sink.values("out_ports", members);
       sink.end_object();
     });
     sink.end_array();
@@ -290,6 +332,45 @@ async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& inf
 }
 
 }  // namespace
+
+async::Task<> any_attribute(const OperationRun& op) {
+  const QueryInfo& query = *op.operation.query;
+  const bool is_known = op.operation.attribute != nullptr;
+  const bool of_node = query.access == Access::node, is_port_info = query.info == &smp::PortInfo::info();
+  if (!is_known) {
+    if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
+    co_await check_vendor(op);
+  } else if (query.info == &smp::PortInfoExtended::info()) {
+    co_await check_port_info_extended(op);
+  }
+  const std::string title = fmt::format("# {}: {}", is_known ? op.operation.title : query.name, op.node.name);
+  const std::string with_port =
+      query.access == Access::port ? fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier)) : title;
+  op.emit.heading(is_port_info ? title : with_port);
+  const std::uint32_t modifier = of_node ? query.modifier : op.modifier | (is_port_info && op.extended ? extended_speeds_bit : 0U);
+  AttributeReport report(op);
+  report.bytes = co_await op.get(*query.info, modifier, op.operation.why);
+  report.diags_heading = with_port;
+  report.modifier = modifier & ~extended_speeds_bit;
+  report.new_fields = op.stack.host().world().diags_release->new_fields;
+  report.words = !query.classic;
+  report.attribute = AttributeText(op.stack.host().options(), *query.info, report.bytes);
+  if (is_port_info) warn_of_link_width(op.stack.manners(), report.bytes);
+  op.emit(report);
+}
+
+async::Task<> node_description(const OperationRun& op) {
+  DescriptionReport report(op);
+  report.modifier = 0;
+  const subnet::NodeNameMap& names = op.stack.manners().node_name_map();
+  if (op.always_names_node || !names.empty()) {
+    const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+    if (const auto name = names.find(node.node_guid)) report.mapped = *name;
+  }
+  const auto value = co_await op.get<smp::NodeDescription>(0, "node desc query failed");
+  report.description = fixed_text(value.node_string);
+  op.emit(report);
+}
 
 async::Task<> pkey_table(const OperationRun& op) {
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
@@ -322,9 +403,7 @@ async::Task<> sl_to_vl_tables(const OperationRun& op) {
   report.diags_out_port = is_switch(node) ? op.modifier : 0;
   std::vector<std::uint32_t> modifiers;
   for (std::uint32_t in = 0; in <= (is_switch(node) ? node.num_ports : 0U); ++in) modifiers.push_back(in << 8 | report.out_port);
-  const std::size_t count = modifiers.size();
   report.by_in_port = co_await read_blocks(op, smp::SLToVLMappingTable::info(), std::move(modifiers));
-  report.read = report.by_in_port.unread.empty() ? count : report.by_in_port.unread.front();
   emit_table(op, report, report.by_in_port.error, "slvl query failed");
 }
 
@@ -349,7 +428,6 @@ async::Task<> vl_arbitration(const OperationRun& op) {
   for (const auto& [table, first, capacity] :
        {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
     table->capacity = std::min<std::size_t>(capacity, VlArbReport::most_entries);
-    table->begun = table->capacity > 0;
     table->blocks = co_await read_blocks(op, smp::VLArbitrationTable::info(),
                                          block_modifiers(first << 16 | op.modifier, table->capacity, VlArbReport::per_block, 1U << 16));
     table->entries = entries(table->blocks, &smp::VLArbitrationTable::vl_weight_block);
