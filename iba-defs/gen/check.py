@@ -48,10 +48,7 @@ def check_enum(e, errors):
         numbers.add(v.number)
 
 
-def check_kind(s, f, structs, enums, errors):
-    def bad(text):
-        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
-
+def check_kind(s, f, structs, enums, bad):
     if f.kind not in KINDS:
         return bad(f"unknown kind '{f.kind}'")
     if f.bits < 1 or f.count < 1:
@@ -89,30 +86,19 @@ def check_kind(s, f, structs, enums, errors):
     return None
 
 
-def check_meaning(s, f, errors):
-    def bad(text):
-        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
-
+def check_meaning(f, bad):
+    """The marks of a field but secret=."""
     if f.meaning not in ("", "counter"):
         bad(f"meaning= is counter, not '{f.meaning}'")
     elif f.meaning and (f.kind != "uint" or f.reserved or f.enum or f.secret == "yes"):
         bad("a counter is a plain uint")
-
-
-def check_changes(s, f, errors):
     if f.changes and (f.kind not in ("uint", "bytes") or f.reserved or f.secret == "yes"):
-        errors.append(f.where.error(f"{s.qname}.{f.name}: changes= goes with a plain uint or bytes"))
-
-
-def check_identifies(s, f, errors):
+        bad("changes= goes with a plain uint or bytes")
     if f.identifies and (f.kind != "text" or f.reserved or f.count != 1 or f.offset % 8 or f.bits % 8):
-        errors.append(f.where.error(f"{s.qname}.{f.name}: identifies= goes with one text on whole bytes; GUIDs and GIDs need no mark"))
+        bad("identifies= goes with one text on whole bytes; GUIDs and GIDs need no mark")
 
 
-def check_secret(s, f, errors):
-    def bad(text):
-        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
-
+def check_secret(f, bad):
     if f.secret not in ("", "yes", "no"):
         bad(f"secret= is yes or no, not '{f.secret}'")
     if f.secret == "yes" and (f.kind not in SECRET_KINDS or f.count != 1 or f.offset % 8 or f.bits % 8):
@@ -314,11 +300,12 @@ def check(model):
             errors.append(s.where.error(f"{s.iba} is defined twice"))
         dump_names[s.iba] = s
         for f in s.fields:
-            check_kind(s, f, structs, enums, errors)
-            check_meaning(s, f, errors)
-            check_secret(s, f, errors)
-            check_changes(s, f, errors)
-            check_identifies(s, f, errors)
+            def bad(text, s=s, f=f):
+                errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
+
+            check_kind(s, f, structs, enums, bad)
+            check_meaning(f, bad)
+            check_secret(f, bad)
         check_names(s, errors)
         check_layout(s, errors)
         check_modifier(s, errors)

@@ -9,5 +9,5 @@ def definitions(model, words):
         names = (f.legacy, f.legacy_sa, f.legacy_perf, f.libibmad, f.was)
         if any(names) or f.dump:
             texts = ", ".join(words.add(name) for name in names)
-            rows += f"    {{{at}, {texts}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}}},\n"
+            rows += f"    {{{at}, {{{texts}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}}}}},\n"
     return "constexpr DialectRow renamed[] = {\n" + rows + "};\n"

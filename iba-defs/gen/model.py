@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The definitions as Python objects, read from the XML with expat so that every object knows its line."""
 import re
-import xml.parsers.expat
-from dataclasses import dataclass, field as dc_field
+from xml.parsers import expat
+from dataclasses import MISSING, dataclass, field as dc_field, fields
 
 
 class Bad(Exception):
@@ -22,22 +22,73 @@ class Where:
         return f"{self.file}:{self.line}: error: {text}"
 
 
+def xml(default=MISSING, name=None, read=None, of=None):
+    """A member that an attribute of the element has, under the name of the member or `name`. Without a default it must be there. It is a
+    text, a number or yes, as the type of the member is; or one of the words `read`; or what the function `read` returns. `of` is the only
+    element that has it, where several make one class."""
+    return dc_field(default=default, metadata={"xml": name or "", "read": read, "of": of})
+
+
+def attributes(cls, tag):
+    """The members of a class that attributes of an element have, by the names of these."""
+    return {f.metadata["xml"] or f.name.replace("_", "-"): f
+            for f in fields(cls) if "xml" in f.metadata and f.metadata["of"] in (None, tag)}
+
+
+def offset(reader, where, _name, text):
+    m = re.fullmatch(r"(\d+)\[([0-7])\]", text)
+    if m:
+        return int(m[1]) * 8 + int(m[2])
+    reader.errors.append(where.error(f"offset= wants BYTE[BIT], not '{text}'"))
+    return 0
+
+
+def words(_reader, _where, _name, text):
+    return text.split()
+
+
+def numbers(reader, where, name, text):
+    return [reader.number(where, name, word) for word in text.split()]
+
+
+def classes(reader, where, _name, text):
+    found = []
+    for pair in text.split():
+        if pair.count(":") != 1:
+            reader.errors.append(where.error(f"class= wants CLASS:VERSION, not '{pair}'"))
+            continue
+        cls, version = pair.split(":")
+        found.append((reader.number(where, "class", cls), reader.number(where, "version", version)))
+    return found
+
+
+def selection(reader, where, name, text):
+    field, _, value = text.partition("=")
+    return (field, reader.number(where, name, value))
+
+
+@dataclass
+class Chapter:
+    where: Where
+    title: str = xml()
+
+
 @dataclass
 class Value:
     where: Where
-    name: str
-    number: int
-    text: str
+    name: str = xml()
+    number: int = xml()
+    text: str = xml()
 
 
 @dataclass
 class Enum:
     where: Where
-    ns: str
-    name: str
-    kind: str  # values | flags | constants
-    bits: int
-    section: str
+    ns: str = xml()
+    name: str = xml()
+    kind: str = xml()  # values | flags | constants
+    bits: int = xml()
+    section: str = xml()
     values: list = dc_field(default_factory=list)
 
     @property
@@ -46,34 +97,41 @@ class Enum:
 
 
 @dataclass
+class MaskBit:
+    where: Where
+    member: str = xml()
+    bit: int = xml()
+
+
+@dataclass
 class Field:
     where: Where
-    name: str
-    iba: str
-    legacy: str
-    legacy_sa: str
-    legacy_perf: str
-    offset: int  # bits
-    bits: int
-    count: int
-    kind: str
-    type: str
-    display: str
-    enum: str
-    unit: str
-    mask: int
-    mask_bits: int  # consecutive bits from `mask` on: one per element, or all bits of one value
-    libibmad: str  # libibmad's name; {} stands for the index
-    libibmad_bits: int  # width of libibmad's field if that field spans more than this one
-    libibmad_rank: int  # libibmad lists fields of a higher rank after those of a lower one
-    dump: str  # libibmad's text function
-    was: str  # the name while the field was reserved; "-" if older versions of the structure end before it
-    reserved: bool
-    secret: str  # "yes": a key that printers hide; otherwise empty
-    well_known: int  # of a secret: the one value besides 0 that is public
-    meaning: str  # "counter", or empty
-    changes: bool  # a value that is not zero would change something in the device; it is read, never sent
-    identifies: bool  # a name or a serial number, which is replaced where MADs are kept for others
+    name: str = xml()
+    iba: str = xml()
+    offset: int = xml(read=offset)  # bits
+    bits: int = xml()
+    kind: str = xml()
+    legacy: str = xml("")
+    legacy_sa: str = xml("")
+    legacy_perf: str = xml("")
+    count: int = xml(1)
+    type: str = xml("")
+    display: str = xml("")
+    enum: str = xml("")
+    unit: str = xml("")
+    mask: int = xml(-1)
+    mask_bits: int = xml(1)  # consecutive bits from `mask` on: one per element, or all bits of one value
+    libibmad: str = xml("")  # libibmad's name; {} stands for the index
+    libibmad_bits: int = xml(0)  # width of libibmad's field if that field spans more than this one
+    libibmad_rank: int = xml(0)  # libibmad lists fields of a higher rank after those of a lower one
+    dump: str = xml("")  # libibmad's text function
+    was: str = xml("")  # the name while the field was reserved; "-" if older versions of the structure end before it
+    reserved: bool = xml(False)
+    secret: str = xml("")  # "yes": a key that printers hide; otherwise empty
+    well_known: int = xml(0)  # of a secret: the one value besides 0 that is public
+    meaning: str = xml("")  # "counter", or empty
+    changes: bool = xml(False)  # a value that is not zero would change something in the device; it is read, never sent
+    identifies: bool = xml(False)  # a name or a serial number, which is replaced where MADs are kept for others
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -87,50 +145,50 @@ class Field:
 class Modifier:
     """A part of the attribute modifier."""
     where: Where
-    name: str
-    offset: int
-    bits: int
+    name: str = xml()
+    offset: int = xml(read=offset)
+    bits: int = xml()
 
 
 @dataclass
 class Query:
     """A name by which commands read an attribute, and how it is read."""
     where: Where
-    access: str  # node | port | block | record
-    name: str
-    alias: str
-    about: str
-    part: str  # of a snapshot
-    entries: str  # of SwitchInfo: the field with the number of entries of a table in blocks
-    argument: str  # of a record: what a command line may give without names, and the members that it means
-    members: str
-    trust: str  # of a record in a snapshot: whether it is read with an SM_Key; "keys": where keys in records are wanted
-    modifier: int
-    switches: bool  # only switches have it
-    vendor: bool  # only devices of Mellanox have it
-    classic: bool  # a name of python-rdma
-    needs: str  # a flag of smp::CapabilityMask: only ports that have it answer
+    access: str = xml()  # node | port | block | record
+    name: str = xml("")
+    alias: str = xml("")
+    about: str = xml("")
+    part: str = xml("", name="snapshot")  # of a snapshot
+    entries: str = xml("")  # of SwitchInfo: the field with the number of entries of a table in blocks
+    argument: str = xml("")  # of a record: what a command line may give without names, and the members that it means
+    members: str = xml("")
+    trust: str = xml("")  # of a record in a snapshot: whether it is read with an SM_Key; "keys": where keys in records are wanted
+    modifier: int = xml(0)
+    switches: bool = xml(False, name="nodes", read=("switch",))  # only switches have it
+    vendor: bool = xml(False, read=("Mellanox",))  # only devices of Mellanox have it
+    classic: bool = xml(False, read=("yes",))  # a name of python-rdma
+    needs: str = xml("")  # a flag of smp::CapabilityMask: only ports that have it answer
 
 
 @dataclass
 class Struct:
     where: Where
-    ns: str
-    name: str
-    iba: str
-    title: str
-    section: str
-    bytes: int
-    classes: list  # (class, version)
-    oui: int
-    attribute: int
-    methods: list
-    variant: str
-    format: bool
-    legacy_sa: str  # saquery's name
-    traps: list  # numbers of the traps whose DataDetails have this layout
-    register: int = -1  # the register's ID, which is the attribute modifier of AccessRegister
-    selects: tuple = ()  # (name of a field, the value for which the register has this layout)
+    ns: str = xml()
+    name: str = xml()
+    iba: str = xml()
+    title: str = xml()
+    section: str = xml()
+    bytes: int = xml()
+    classes: list = xml((), name="class", read=classes, of="struct")  # (class, version)
+    oui: int = xml(0, of="struct")
+    attribute: int = xml(-1, of="struct")
+    methods: list = xml((), read=words, of="struct")
+    variant: str = xml("", of="struct")
+    format: bool = xml(False, of="struct")
+    legacy_sa: str = xml("", of="struct")  # saquery's name
+    traps: list = xml((), read=numbers, of="struct")  # numbers of the traps whose DataDetails have this layout
+    register: int = xml(-1, name="id", of="register")  # the register's ID, which is the attribute modifier of AccessRegister
+    selects: tuple = xml((), read=selection, of="register")  # (name of a field, the value for which the register has this layout)
     head: int = 0  # bits before the register, once registers.py has put them there
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
@@ -144,7 +202,7 @@ class Struct:
     def carries_registers(self):
         """Whether this is AccessRegister."""
         cls, attribute = ACCESS_REGISTER
-        return self.register < 0 and self.classes == [(cls, 1)] and self.attribute == attribute
+        return self.register < 0 and list(self.classes) == [(cls, 1)] and self.attribute == attribute
 
 
 @dataclass
@@ -167,23 +225,11 @@ DUMPS = ("uint", "hex", "array", "string", "node_type", "linkdowndefstate", "lin
          "linkwidth", "linkwidthen", "linkwidthsup", "mtu", "opervls", "vlcap", "physportstate", "portstate",
          "portcapmask", "portcapmask2")
 
-ATTRIBUTES = {  # element: (required, optional)
-    "chapter": (("title",), ()),
-    "enum": (("ns", "name", "kind", "bits", "section"), ()),
-    "value": (("name", "number", "text"), ()),
-    "struct": (("ns", "name", "iba", "title", "section", "bytes"),
-               ("class", "oui", "attribute", "methods", "variant", "format", "traps", "legacy-sa")),
-    "register": (("ns", "name", "iba", "title", "section", "bytes", "id"), ("selects",)),
-    "field": (("name", "iba", "offset", "bits", "kind"),
-              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
-               "secret", "well-known", "meaning", "changes", "identifies", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
-    "modifier": (("name", "offset", "bits"), ()),
-    "query": (("access",), ("name", "alias", "about", "snapshot", "entries", "argument", "members", "trust", "modifier", "nodes", "vendor",
-                            "classic", "needs")),
-    "mask-bit": (("member", "bit"), ()),
+ELEMENTS = {  # element: (its class, the elements in which it may stand)
+    "chapter": (Chapter, (None,)), "enum": (Enum, ("chapter",)), "value": (Value, ("enum",)), "struct": (Struct, ("chapter",)),
+    "register": (Struct, ("chapter",)), "field": (Field, ("struct", "register")), "modifier": (Modifier, ("struct",)),
+    "query": (Query, ("struct",)), "mask-bit": (MaskBit, ("field",)),
 }
-PARENTS = {"chapter": (None,), "enum": ("chapter",), "value": ("enum",), "struct": ("chapter",), "register": ("chapter",),
-           "field": ("struct", "register"), "modifier": ("struct",), "query": ("struct",), "mask-bit": ("field",)}
 ACCESS_REGISTER = (0x0a, 0x51)  # class and attribute of the MADs that carry registers
 
 
@@ -193,130 +239,69 @@ class Reader:
     def __init__(self, model, path, shown, errors):
         self.model, self.shown, self.errors = model, shown, errors
         self.stack = []
-        self.parser = xml.parsers.expat.ParserCreate()
+        self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
+        self.parser.EndElementHandler = lambda _tag: self.stack.pop()
         try:
             with open(path, "rb") as f:
                 self.parser.ParseFile(f)
-        except xml.parsers.expat.ExpatError as e:
-            errors.append(Where(shown, e.lineno).error(xml.parsers.expat.ErrorString(e.code)))
+        except expat.ExpatError as e:
+            errors.append(Where(shown, e.lineno).error(expat.ErrorString(e.code)))
 
-    def number(self, where, what, text, default=None):
-        if text is None:
-            return default
+    def number(self, where, what, text):
         try:
             return int(text, 0)
         except ValueError:
             self.errors.append(where.error(f"{what} is not a number: '{text}'"))
             return 0
 
+    def value(self, where, name, member, text):
+        """What an attribute says."""
+        read = member.metadata["read"]
+        if isinstance(read, tuple) and text not in read:
+            self.errors.append(where.error(f"{name}= is {' or '.join(read)}, not '{text}'"))
+        if read and not isinstance(read, tuple):
+            return read(self, where, name, text)
+        if member.type is bool:
+            return bool(read) or text == "yes"
+        return self.number(where, name, text) if member.type is int else text
+
     def start(self, tag, attrs):
         where = Where(self.shown, self.parser.CurrentLineNumber)
-        parent = self.stack[-1][0] if self.stack else None
-        if tag not in ATTRIBUTES:
+        parent, inside = self.stack[-1] if self.stack else (None, None)
+        made = None
+        if tag not in ELEMENTS:
             self.errors.append(where.error(f"unknown element <{tag}>"))
-        elif parent not in PARENTS[tag]:
+        elif parent not in ELEMENTS[tag][1]:
             self.errors.append(where.error(f"<{tag}> cannot stand in <{parent or 'the document'}>"))
         else:
-            required, optional = ATTRIBUTES[tag]
-            missing = [a for a in required if a not in attrs]
-            for a in missing:
-                self.errors.append(where.error(f"<{tag}> needs {a}="))
-            for a in attrs:
-                if a not in required and a not in optional:
-                    self.errors.append(where.error(f"<{tag}> knows no {a}="))
-            made = None if missing else getattr(self, "start_" + tag.replace("-", "_"))(where, attrs)
-            self.stack.append((tag, made))
-            return
-        self.stack.append((tag, None))
+            cls, parents = ELEMENTS[tag]
+            known = attributes(cls, tag)
+            missing = [name for name, member in known.items() if member.default is MISSING and name not in attrs]
+            self.errors += [where.error(f"<{tag}> needs {name}=") for name in missing]
+            self.errors += [where.error(f"<{tag}> knows no {name}=") for name in attrs if name not in known]
+            if not missing and (inside or parents[0] in (None, "chapter")):
+                made = cls(where, **{known[name].name: self.value(where, name, known[name], text)
+                                     for name, text in attrs.items() if name in known})
+                self.add(tag, made, inside)
+        self.stack.append((tag, made))
 
-    def end(self, _tag):
-        self.stack.pop()
-
-    def parent(self):
-        return self.stack[-1][1]
-
-    def start_chapter(self, _where, a):
-        self.model.chapters.append((a["title"], self.shown))
-
-    def start_enum(self, where, a):
-        e = Enum(where, a["ns"], a["name"], a["kind"], self.number(where, "bits", a["bits"]), a["section"])
-        self.model.enums.append(e)
-        return e
-
-    def start_value(self, where, a):
-        if self.parent():
-            self.parent().values.append(Value(where, a["name"], self.number(where, "number", a["number"]), a["text"]))
-
-    def start_struct(self, where, a):
-        classes = []
-        for pair in a.get("class", "").split():
-            if pair.count(":") != 1:
-                self.errors.append(where.error(f"class= wants CLASS:VERSION, not '{pair}'"))
-                continue
-            cls, version = pair.split(":")
-            classes.append((self.number(where, "class", cls), self.number(where, "version", version)))
-        s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"],
-                   self.number(where, "bytes", a["bytes"]), classes, self.number(where, "oui", a.get("oui"), 0),
-                   self.number(where, "attribute", a.get("attribute"), -1), a.get("methods", "").split(),
-                   a.get("variant", ""), a.get("format") == "yes", a.get("legacy-sa", ""),
-                   [self.number(where, "traps", t) for t in a.get("traps", "").split()])
-        self.model.structs.append(s)
-        return s
-
-    def start_register(self, where, a):
-        cls, attribute = ACCESS_REGISTER
-        selects = ()
-        if "selects" in a:
-            name, _, value = a["selects"].partition("=")
-            selects = (name, self.number(where, "selects", value))
-        s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"], self.number(where, "bytes", a["bytes"]), [(cls, 1)], 0,
-                   attribute, ["Get"], "", False, "", [], self.number(where, "id", a["id"]), selects)
-        self.model.structs.append(s)
-        return s
-
-    def offset(self, where, text):
-        m = re.fullmatch(r"(\d+)\[([0-7])\]", text)
-        if m:
-            return int(m[1]) * 8 + int(m[2])
-        self.errors.append(where.error(f"offset= wants BYTE[BIT], not '{text}'"))
-        return 0
-
-    def start_modifier(self, where, a):
-        if self.parent():
-            self.parent().modifiers.append(
-                Modifier(where, a["name"], self.offset(where, a["offset"]), self.number(where, "bits", a["bits"])))
-
-    def start_query(self, where, a):
-        s = self.parent()
-        if not s:
-            return
-        for name, known in (("nodes", ("switch",)), ("vendor", ("Mellanox",)), ("classic", ("yes",))):
-            if name in a and a[name] not in known:
-                self.errors.append(where.error(f"{name}= is {' or '.join(known)}, not '{a[name]}'"))
-        s.queries.append(Query(where, a["access"], a.get("name", s.title), a.get("alias", ""), a.get("about", ""), a.get("snapshot", ""),
-                               a.get("entries", ""), a.get("argument", ""), a.get("members", ""), a.get("trust", ""),
-                               self.number(where, "modifier", a.get("modifier"), 0), "nodes" in a, "vendor" in a, "classic" in a,
-                               a.get("needs", "")))
-
-    def start_field(self, where, a):
-        f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),
-                  self.offset(where, a["offset"]), self.number(where, "bits", a["bits"]),
-                  self.number(where, "count", a.get("count"), 1), a["kind"], a.get("type", ""), a.get("display", ""),
-                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1),
-                  self.number(where, "mask-bits", a.get("mask-bits"), 1), a.get("libibmad", ""),
-                  self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
-                  self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
-                  a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0),
-                  a.get("meaning", ""), a.get("changes") == "yes", a.get("identifies") == "yes")
-        if self.parent():
-            self.parent().fields.append(f)
-        return f
-
-    def start_mask_bit(self, where, a):
-        if self.parent():
-            self.parent().member_masks.append((where, a["member"], self.number(where, "bit", a["bit"])))
+    def add(self, tag, made, inside):
+        """Puts an object where it belongs."""
+        if tag == "chapter":
+            self.model.chapters.append((made.title, self.shown))
+        elif tag == "enum":
+            self.model.enums.append(made)
+        elif tag == "mask-bit":
+            inside.member_masks.append((made.where, made.member, made.bit))
+        elif tag in ("struct", "register"):
+            self.model.structs.append(made)
+        else:
+            getattr(inside, {"query": "queries"}.get(tag, tag + "s")).append(made)
+        if tag == "register":
+            made.classes, made.attribute, made.methods = [(ACCESS_REGISTER[0], 1)], ACCESS_REGISTER[1], ["Get"]
+        if tag == "query":
+            made.name = made.name or inside.title
 
 
 def read(paths, shown_names=None):

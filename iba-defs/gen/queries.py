@@ -12,7 +12,7 @@ def definitions(model, words):
     for number, s in enumerate(model.structs):
         for q in s.queries:
             texts = ", ".join(words.add(getattr(q, word)) for word in WORDS)
-            rows += (f"    {{{number}, Access::{q.access}, {query_class(s, q):#x}, {'true' if q.switches else 'false'}, "
+            rows += (f"    {{{{{number + 1}}}, Access::{q.access}, {query_class(s, q):#x}, {'true' if q.switches else 'false'}, "
                      f"{'true' if q.vendor else 'false'}, {'true' if q.classic else 'false'}, Trust::{q.trust or 'none'}, "
                      f"{q.modifier:#x}, {flags.get(q.needs, 0):#x}, {texts}}},\n")
-    return "constexpr QueryRow queries[] = {\n" + rows + "};\n"
+    return "constexpr QueryInfo queries[] = {\n" + rows + "};\n"

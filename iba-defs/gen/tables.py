@@ -55,7 +55,7 @@ class Tables:
 
     def enum_row(self, e):
         values = self.values.add(f"{self.words.add(v.name)}, {self.words.add(v.text)}, {v.number}U" for v in e.values)
-        return f"{text(e.qname)}, {truth(e.kind == 'flags')}, {values}"
+        return f"{truth(e.kind == 'flags')}, {values}"
 
     def field_row(self, f):
         display = f.display or DISPLAY[f.kind]
@@ -78,7 +78,7 @@ class Tables:
         cls, version = home_class(s)
         names = [f.name for f in s.fields]
         selector = f"{names.index(s.selects[0])}, {s.selects[1]:#x}" if s.selects else "-1, 0"
-        return (f"{text(s.qname)}, {text(s.iba)}, {text(s.title)}, {text(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, "
+        return (f"{text(s.qname)}, {text(s.iba)}, {text(s.title)}, {s.bytes}, {s.attribute}, {cls:#x}, "
                 f"{version}, {method_mask(s):#x}, {fields}, {truth(s.format)}, {text(s.variant)}, {modifier}, "
                 f"{text(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
 

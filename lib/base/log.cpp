@@ -13,18 +13,6 @@ namespace ib {
 
 namespace {
 
-spdlog::level::level_enum to_spdlog(Log::Level level) {
-  switch (level) {
-    case Log::Level::debug:
-      return spdlog::level::debug;
-    case Log::Level::warning:
-      return spdlog::level::warn;
-    case Log::Level::error:
-      break;
-  }
-  return spdlog::level::err;
-}
-
 using Sink = spdlog::sinks::stdout_sink_base<spdlog::details::console_nullmutex>;
 
 /// A logger that puts the letter of the level first: spdlog's %L prints D, W and E.
@@ -44,7 +32,7 @@ void Log::write(Level level, std::string_view text, const std::vector<std::strin
   for (const std::string& line : lines) shown += '\n' + harmless_line(line);
   about_to_write();
   if (!logger_) logger_ = logger_to(stream_);
-  logger_->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
+  logger_->log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 bool Log::print(std::string_view text) {

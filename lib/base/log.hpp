@@ -19,7 +19,7 @@ namespace ib {
 /// The diagnostics of one run of the program.
 class Log {
  public:
-  enum class Level { debug, warning, error };
+  enum class Level { debug = 1, warning = 3, error = 4 };  ///< numbers of spdlog
 
   /// `stream` must stay open as long as messages are written.
   explicit Log(std::FILE* stream) : stream_(stream) {}

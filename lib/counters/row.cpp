@@ -58,7 +58,7 @@ std::vector<CounterInfo> make_counter_infos() {
 bool is_named(const FieldInfo* field, std::string_view name) {
   if (field == nullptr) return false;
   const FieldDialects words = dialects_of(*field);
-  const std::array names{field->name.view(), field->iba_name.view(), words.libibmad, words.perfquery};
+  const std::array names{field->name, field->iba_name, words.libibmad, words.perfquery};
   return std::ranges::any_of(names, [name](std::string_view known) { return equal_ignoring_case(known, name); });
 }
 

@@ -51,7 +51,7 @@ std::optional<std::vector<std::uint8_t>> route(Scanner& scanner, std::string_vie
 }
 
 /// "[0x0-0x13] "
-bool range(Scanner& scanner, ForwardingHeading& heading) {
+bool range(Scanner& scanner, StoredForwardingTable& heading) {
   constexpr std::uint64_t last_lid = 0xffff;
   if (!scanner.take("[")) return false;
   const auto first = scanner.number(last_lid);
@@ -75,7 +75,7 @@ bool unused_lid(Scanner& scanner) {
 }
 
 /// "Lid 2 guid 0x0002c90200400100 (NAME):", and with "DR path slid 0; dlid 0; 0,1". A route that begins or ends at a LID is left out.
-bool diags_switch(std::string_view text, ForwardingHeading& heading) {
+bool diags_switch(std::string_view text, StoredForwardingTable& heading) {
   Scanner scanner(text);
   const auto path = scanner.until(" guid ");
   const auto guid = path ? scanner.number(any_guid) : std::nullopt;
@@ -93,7 +93,7 @@ bool diags_switch(std::string_view text, ForwardingHeading& heading) {
 }
 
 /// 'NAME' as ibtool quotes it, or None.
-void ibtool_name(std::string_view text, ForwardingHeading& heading) {
+void ibtool_name(std::string_view text, StoredForwardingTable& heading) {
   text = trim(text);
   constexpr std::string_view not_read = ": not read";
   if (heading.not_read && text.ends_with(not_read)) text.remove_suffix(not_read.size());
@@ -103,7 +103,7 @@ void ibtool_name(std::string_view text, ForwardingHeading& heading) {
 }
 
 /// "DR Path (0, 1) 'NAME'"; "(0,)" is the host itself.
-bool ibtool_directed(Scanner scanner, ForwardingHeading& heading) {
+bool ibtool_directed(Scanner scanner, StoredForwardingTable& heading) {
   if (!scanner.take("(")) return false;
   heading.directed_route = route(scanner, ", ");
   if (!heading.directed_route) return false;
@@ -114,7 +114,7 @@ bool ibtool_directed(Scanner scanner, ForwardingHeading& heading) {
 }
 
 /// "Path 1 -> 2 SL=0 PKey=0xffff DQPN=0 'NAME'"; with GIDs "Path fe80::1 1 -> fe80::2 2 TC=0 FL=0 HL=0 SL=0 …".
-bool ibtool_routed(Scanner scanner, ForwardingHeading& heading) {
+bool ibtool_routed(Scanner scanner, StoredForwardingTable& heading) {
   const auto from = scanner.until(" -> ");
   if (!from) return false;
   Scanner ahead = scanner;
@@ -130,36 +130,33 @@ bool ibtool_routed(Scanner scanner, ForwardingHeading& heading) {
   return true;
 }
 
-/// Whether `line` begins as a heading does. If parse_heading() then returns nothing, the heading is broken.
+/// Whether `line` begins as a heading does. If parse_heading() then returns false, the heading is broken.
 bool is_heading(std::string_view line) {
   return line.starts_with(unicast_words) || line.starts_with(multicast_words) || line.starts_with("Switch 0x") ||
          line.find("ucast_routes: Switch ") < line.find(' ');
 }
 
-/// The content of a heading. Nothing if `line` is not a heading or names no switch.
-std::optional<ForwardingHeading> parse_heading(std::string_view line) {
-  ForwardingHeading heading;
+/// Reads a heading into a new table. Returns false if `line` is not a heading or names no switch.
+bool parse_heading(std::string_view line, StoredForwardingTable& heading) {
   Scanner scanner(line);
   heading.multicast = scanner.take(multicast_words);
   if (heading.multicast || scanner.take(unicast_words)) {
     const bool has_range = range(scanner, heading);
-    if (!scanner.take("of switch ")) return std::nullopt;
-    if (diags_switch(scanner.rest(), heading)) return has_range ? std::optional(heading) : std::nullopt;
+    if (!scanner.take("of switch ")) return false;
+    if (diags_switch(scanner.rest(), heading)) return has_range;
     heading.not_read = !has_range;
-    if (!has_range && !trim(scanner.rest()).ends_with(": not read")) return std::nullopt;
-    if (scanner.take("DR Path ") ? ibtool_directed(scanner, heading) : scanner.take("Path ") && ibtool_routed(scanner, heading))
-      return heading;
-    return std::nullopt;
+    if (!has_range && !trim(scanner.rest()).ends_with(": not read")) return false;
+    return scanner.take("DR Path ") ? ibtool_directed(scanner, heading) : scanner.take("Path ") && ibtool_routed(scanner, heading);
   }
-  if (!is_heading(line)) return std::nullopt;
+  if (!is_heading(line)) return false;
   heading.multicast = line.starts_with(switch_word);
   if (!heading.multicast) scanner.until(": ");
-  if (!scanner.take(switch_word)) return std::nullopt;
+  if (!scanner.take(switch_word)) return false;
   const auto guid = scanner.number(any_guid);
   scanner.skip_blanks();
-  if (!guid || !scanner.at_end()) return std::nullopt;
+  if (!guid || !scanner.at_end()) return false;
   heading.node_guid = Guid{*guid};
-  return heading;
+  return true;
 }
 
 /// A text that identifies the switch of a table. It is the same for each table of a switch that the file names in the same way.
@@ -215,7 +212,7 @@ void sort_rows(Rows& rows, Key key) {
 
 bool StoredForwardingTable::says(Lid of) const {
   if (of.value >= first_listed && (of.value <= last_listed || (to_top && first_listed <= last_listed))) return true;
-  return multicast ? std::ranges::binary_search(groups, of, {}, &StoredGroup::mlid)
+  return multicast ? std::ranges::binary_search(groups, of, {}, &StoredGroup::lid)
                    : std::ranges::binary_search(routes, of, {}, &StoredRoute::lid);
 }
 
@@ -272,10 +269,7 @@ void ForwardingTextReader::end() {
 
 void ForwardingTextReader::begin(std::string_view text) {
   finish();
-  std::optional<ForwardingHeading> heading = parse_heading(text);
-  if (!heading) refuse("this line does not say which switch the table below it belongs to");
-  table_.emplace();
-  static_cast<ForwardingHeading&>(*table_) = std::move(*heading);
+  if (!parse_heading(text, table_.emplace())) refuse("this line does not say which switch the table below it belongs to");
   table_->line = number_;
   rows_ = !table_->not_read;
   lists_all_ = !table_->first && !table_->multicast;
@@ -295,9 +289,9 @@ void ForwardingTextReader::finish() {
     if ((std::exchange(at_[lid.value], 0) & is_repeated) != 0) repeated_.push_back(lid.value);
   };
   for (const StoredRoute& route : table_->routes) forget(route.lid);
-  for (const StoredGroup& group : table_->groups) forget(group.mlid);
+  for (const StoredGroup& group : table_->groups) forget(group.lid);
   sort_rows(table_->routes, &StoredRoute::lid);
-  sort_rows(table_->groups, &StoredGroup::mlid);
+  sort_rows(table_->groups, &StoredGroup::lid);
   if (rows_ && (table_->first || breaks_off_))  // a line below the rows ends the table of a heading with LIDs
     break_off();
   if (lists_all_ && !table_->routes.empty()) last_of_all_ = std::max(last_of_all_, table_->routes.back().lid.value);
@@ -315,7 +309,7 @@ void ForwardingTextReader::finish() {
 
 /// The file ends within the table: the entries behind its last row are not known.
 void ForwardingTextReader::break_off() {
-  const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().mlid.value)
+  const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().lid.value)
                                                : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
   table_->last_listed = std::min(table_->last_listed, last);
   table_->to_top = false;
@@ -332,7 +326,7 @@ void ForwardingTextReader::remark_repeated() {
     if (!add_to_runs(seen.runs, lid.value)) repeated_.push_back(lid.value);
   };
   for (const StoredRoute& route : table_->routes) mark(route.lid);
-  for (const StoredGroup& group : table_->groups) mark(group.mlid);
+  for (const StoredGroup& group : table_->groups) mark(group.lid);
   if (repeated_.empty()) return;
   std::ranges::sort(repeated_);
   const auto end = std::ranges::unique(repeated_).begin();

@@ -39,15 +39,16 @@ struct StoredRoute {
 };
 
 struct StoredGroup {
-  Lid mlid;
+  Lid lid;
   std::bitset<256> ports;
   bool operator==(const StoredGroup&) const = default;
 };
 
-/// The heading of a table. Files identify a switch by its GUIDs, its LID, a route to it or its name: the members for what the file gives
-/// are set, at least one of them.
-struct ForwardingHeading {
+/// One table of a file. A switch can have several tables in a file; a later row replaces an earlier one. Files identify a switch by its
+/// GUIDs, its LID, a route to it or its name: the members for what the file gives are set, at least one of them.
+struct StoredForwardingTable {
   std::optional<Guid> node_guid;
+  std::optional<Guid> port_guid;  ///< of switch port 0, from the row of the switch itself
   std::optional<Lid> lid;
   /// The output ports from the host that printed the table, which need not be the one where a topology begins; empty for the host itself.
   std::optional<std::vector<std::uint8_t>> directed_route;
@@ -56,12 +57,7 @@ struct ForwardingHeading {
   bool not_read = false;  ///< ibtool reports that it could not read the table: no rows follow
   /// The first and the last LID of the table. opensm.fdbs and opensm.mcfdbs name none.
   std::optional<std::uint16_t> first, last;
-};
-
-/// One table of a file. A switch can have several tables in a file; a later row replaces an earlier one.
-struct StoredForwardingTable : ForwardingHeading {
-  std::optional<Guid> port_guid;  ///< of switch port 0, from the row of the switch itself
-  std::size_t line{};
+  std::size_t line{};               ///< of the heading
   std::vector<StoredRoute> routes;  ///< of a unicast table: ascending, each LID once
   std::vector<StoredGroup> groups;  ///< of a multicast table: ascending, each MLID once
 

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "formats/line_file.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -438,11 +439,7 @@ bool is_topology_text(std::string_view text) {
 
 void read_topology_text(std::string_view text, Subnet& subnet) {
   TopologyParser reader(subnet);
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
-    reader.line(line);
-  }
+  for (const std::string_view line : split(text, "\n")) reader.line(line);
   reader.finish();
 }
 

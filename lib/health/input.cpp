@@ -219,12 +219,11 @@ std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
 }
 
 void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
-  SettingLines lines(text);
-  while (const auto line = lines.next()) {
+  for (const SettingLine& line : setting_lines(text)) {
     try {
-      set_threshold(*line, thresholds);
+      set_threshold(line, thresholds);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line->number, error.message()));
+      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line.number, error.message()));
     }
   }
 }

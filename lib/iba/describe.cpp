@@ -32,11 +32,6 @@ std::string mad_status_text(std::uint16_t status) {
   return out;
 }
 
-std::uint32_t mad_oui(Bytes mad) {
-  const auto mgmt_class = wire::get_bits(mad, 8, 8);
-  return mgmt_class >= 0x30 && mgmt_class <= 0x4f ? static_cast<std::uint32_t>(wire::get_bits(mad, 296, 24)) : 0;
-}
-
 std::string mad_description(Bytes mad) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(wire::get_bits(mad, at * 8, 8)); };
   const auto attribute_id = static_cast<std::uint16_t>(wire::get_bits(mad, 128, 16));

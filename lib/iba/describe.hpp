@@ -19,7 +19,4 @@ std::string mad_method_name(std::uint8_t number);
 /// name is `??`. `mad` may have any length; missing bytes count as zero.
 std::string mad_description(Bytes mad);
 
-/// The OUI of a MAD of a vendor class of range 2 (IBA 16.5.1), or 0 for any other class.
-std::uint32_t mad_oui(Bytes mad);
-
 }  // namespace ib

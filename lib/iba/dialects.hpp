@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "iba/struct_info.hpp"
 
@@ -42,11 +41,11 @@ enum class LibibmadText : std::uint8_t {
 
 /// The words of other programs for one field. A name is empty where the program has none, or uses the name of the IBA.
 struct FieldDialects {
-  std::string_view smpquery;   ///< in libibmad's listings and smpquery: `Guid`
-  std::string_view saquery;    ///< in saquery
-  std::string_view perfquery;  ///< in perfquery
-  std::string_view libibmad;   ///< in libibmad; `{}` stands for the index of an array element
-  std::string_view was;        ///< while the field was reserved; "-" if older versions of the structure end before the field
+  Word smpquery;   ///< in libibmad's listings and smpquery: `Guid`
+  Word saquery;    ///< in saquery
+  Word perfquery;  ///< in perfquery
+  Word libibmad;   ///< in libibmad; `{}` stands for the index of an array element
+  Word was;        ///< while the field was reserved; "-" if older versions of the structure end before the field
   LibibmadText libibmad_text = LibibmadText::none;
   std::uint8_t libibmad_bits = 0;  ///< width of libibmad's field if that field covers several of ours, otherwise 0
   std::uint8_t libibmad_rank = 0;  ///< libibmad lists rank 1 after rank 0; rank 2 is listed only if not zero

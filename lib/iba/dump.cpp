@@ -3,7 +3,10 @@
 // in `L`, because python-rdma prints Python 2 long integers.
 #include "iba/dump.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/escape.hpp"
@@ -152,13 +155,8 @@ class Words {
   }
 
   void word(const std::string& list) {
-    std::string number = std::to_string(offset_ + at_);
-    out_.append(number.size() < 3 ? 3 - number.size() : 0, ' ');
-    out_ += number + ' ';
-    for (std::uint32_t i = at_; i < std::min(at_ + 4, end()); ++i) {
-      out_ += "0123456789ABCDEF"[shown_[i] >> 4];
-      out_ += "0123456789ABCDEF"[shown_[i] & 15];
-    }
+    fmt::format_to(std::back_inserter(out_), "{:3} ", offset_ + at_);
+    for (std::uint32_t i = at_; i < std::min(at_ + 4, end()); ++i) fmt::format_to(std::back_inserter(out_), "{:02X}", shown_[i]);
     out_ += ' ' + list + '\n';
     at_ += 4;
   }
@@ -221,10 +219,7 @@ class Listing {
 
   void line(std::string name, const std::string& value) {
     if (options_.colon) name += ':';
-    out_ += options_.indent;
-    out_ += name;
-    out_.append(name.size() < options_.column ? options_.column - name.size() : 0, '.');
-    out_ += value + '\n';
+    fmt::format_to(std::back_inserter(out_), "{}{:.<{}}{}\n", options_.indent, name, options_.column, value);
   }
 
   std::string& out_;

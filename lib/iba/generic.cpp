@@ -104,25 +104,22 @@ std::optional<std::string> parse_hex_bytes(std::string_view text) {
 
 void set_element(MutableBytes bytes, const StructInfo& info, const FieldRef& ref, std::string_view path, std::string_view text) {
   const FieldInfo& f = *ref.field;
+  const auto known = [&](const auto& value, std::string_view wanted) {
+    if (!value) bad_value(info, f, path, text, wanted);
+    return *value;
+  };
   if (f.kind == FieldKind::gid) {
-    const auto gid = parse_gid(text);
-    if (!gid) bad_value(info, f, path, text, "a GID");
-    write_bytes(bytes, ref, gid->bytes);
+    write_bytes(bytes, ref, known(parse_gid(text), "a GID").bytes);
   } else if (f.kind == FieldKind::text || f.kind == FieldKind::bytes) {
-    const auto hex = f.kind == FieldKind::bytes ? parse_hex_bytes(text) : std::string(text);
-    if (!hex) bad_value(info, f, path, text, "pairs of hex digits");
-    if (hex->size() > f.bits / 8) bad_value(info, f, path, text, "at most " + std::to_string(f.bits / 8) + " bytes");
-    write_bytes(bytes, ref, as_bytes(*hex));
+    const std::string raw = f.kind == FieldKind::bytes ? known(parse_hex_bytes(text), "pairs of hex digits") : std::string(text);
+    if (raw.size() > f.bits / 8) bad_value(info, f, path, text, "at most " + std::to_string(f.bits / 8) + " bytes");
+    write_bytes(bytes, ref, as_bytes(raw));
   } else if (f.kind == FieldKind::structure) {
     bad_value(info, f, path, text, "one of its members");
   } else if (f.kind == FieldKind::guid) {
-    const auto guid = parse_guid(text);
-    if (!guid) bad_value(info, f, path, text, "a GUID");
-    write_number(bytes, ref, guid->value);
+    write_number(bytes, ref, known(parse_guid(text), "a GUID").value);
   } else if (f.kind == FieldKind::lid) {
-    const auto lid = parse_lid(text);
-    if (!lid) bad_value(info, f, path, text, "a LID");
-    write_number(bytes, ref, lid->value);
+    write_number(bytes, ref, known(parse_lid(text), "a LID").value);
   } else if (const auto prefix = f.display == Display::gid_prefix ? parse_gid_prefix(text) : std::nullopt) {
     write_number(bytes, ref, prefix->value);
   } else {
@@ -240,21 +237,6 @@ void select_layout(MutableBytes bytes, const StructInfo& info) {
 
 bool is_layout(Bytes bytes, const StructInfo& info) {
   return info.selector < 0 || read_number(bytes, info.fields[static_cast<std::size_t>(info.selector)]) == info.selected;
-}
-
-void clear_changes(MutableBytes bytes, const StructInfo& info, std::uint32_t base) {
-  for (const FieldInfo& field : info.fields) {
-    for (std::uint32_t i = 0; i < field.count; ++i) {
-      const std::uint32_t at = base + field.bit_offset + i * field.bits;
-      if (field.structure != nullptr) clear_changes(bytes, *field.structure, at);
-      if (!field.changes) continue;
-      if (field.kind == FieldKind::bytes) {
-        write_bytes(bytes, {.field = &field, .bit_offset = at}, {});
-      } else {
-        wire::set_bits(bytes, at, field.bits, 0);
-      }
-    }
-  }
 }
 
 std::string symbol(const EnumInfo& enumeration, std::uint64_t value) {

@@ -65,10 +65,6 @@ void select_layout(MutableBytes bytes, const StructInfo& info);
 /// Whether `bytes` hold the value that selects this layout; true for any other structure.
 bool is_layout(Bytes bytes, const StructInfo& info);
 
-/// Sets the fields that would change something (FieldInfo::changes) to zero, as a typed structure sends them. The structure begins at bit
-/// `base` of `bytes`.
-void clear_changes(MutableBytes bytes, const StructInfo& info, std::uint32_t base = 0);
-
 /// The enum text of a value, or the texts of its flags joined by `,`. Empty if the value has no text.
 std::string symbol(const EnumInfo& enumeration, std::uint64_t value);
 

@@ -2,6 +2,8 @@
 // The texts repeat libibmad's output, including its spelling. Tests compare them with the real library.
 #include "iba/libibmad_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -45,15 +47,14 @@ constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",  
 
 std::string undefined(std::uint64_t value) { return "undefined (" + std::to_string(value) + ")"; }
 
-/// `names[value]`, or `?(value)` if the name is missing or empty.
-std::string choice(Names names, std::uint64_t value, std::string_view tail = ")") {
+/// `names[value]`, or `?(value)` if the name is missing or empty; then with `tail`.
+std::string choice(Names names, std::uint64_t value, std::string_view tail) {
   const std::string_view name = value < names.size() ? names[static_cast<std::size_t>(value)] : "";
-  if (!name.empty()) return std::string(name);
-  return "?(" + std::to_string(value) + std::string(tail);
+  return name.empty() ? "?(" + std::to_string(value) + ")" + std::string(tail) : std::string(name);
 }
 
 /// The name of the only bit that is set. Otherwise `zero` for 0 (unless `zero` is empty), or "undefined".
-std::string single(Names names, std::uint64_t value, std::string_view zero = {}) {
+std::string single(Names names, std::uint64_t value, std::string_view zero) {
   if (value == 0 && !zero.empty()) return std::string(zero);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (value == std::uint64_t{1} << i) return std::string(names[i]);
@@ -61,8 +62,10 @@ std::string single(Names names, std::uint64_t value, std::string_view zero = {})
   return undefined(value);
 }
 
-/// The names of all bits that are set, joined by " or ". Bits without a name add "undefined".
-std::string several(Names names, std::uint64_t value) {
+/// The names of all bits that are set, joined by " or ". Bits without a name add "undefined": libibmad overwrites its text by a mistake
+/// where it should append them. `zero` is the text of 0, unless it is empty.
+std::string several(Names names, std::uint64_t value, std::string_view zero) {
+  if (value == 0 && !zero.empty()) return std::string(zero);
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if ((value >> i & 1) != 0) out += (out.empty() ? "" : " or ") + std::string(names[i]);
@@ -72,16 +75,16 @@ std::string several(Names names, std::uint64_t value) {
 }
 
 /// The IBA once allowed only the widths 1X, 1X-4X, 1X-4X-8X, 1X-4X-12X and all of them together. Other combinations are marked.
-std::string width_choice(std::uint64_t value, bool supported) {
-  std::string out = several(widths, value);
+std::string width_choice(Names names, std::uint64_t value, std::string_view) {
+  std::string out = several(names, value, {});
   const std::uint64_t low = value & 15;
   const bool plain = low == 1 || low == 3 || low == 7 || low == 11 || (low == 15 && value < 32);
-  if (supported && value >> 5 == 0 && !plain) out += " (IBA extension)";
+  if (value >> 5 == 0 && !plain) out += " (IBA extension)";
   return out;
 }
 
-std::string speed_choice(std::uint64_t value) {
-  std::string out = several(speeds, value);
+std::string speed_choice(Names names, std::uint64_t value, std::string_view) {
+  std::string out = several(names, value, {});
   if (value >> 3 == 0 && (value & 1) == 0) out += " (IBA extension)";
   return out;
 }
@@ -93,7 +96,8 @@ std::string capability_name(unsigned bit) {
 
 std::string capability2_name(unsigned bit) { return bit < std::size(capabilities2) ? std::string(capabilities2[bit]) : std::string(); }
 
-std::string mask_lines(std::string (*name_of)(unsigned bit), std::uint64_t value) {
+template <std::string (*name_of)(unsigned bit)>
+std::string mask_lines(Names, std::uint64_t value, std::string_view) {
   std::string out = to_hex(value);
   for (unsigned bit = 0; bit < 32; ++bit) {
     if (const std::string name = (value >> bit & 1) != 0 ? name_of(bit) : ""; !name.empty()) out += "\n\t\t\t\t" + name;
@@ -101,14 +105,36 @@ std::string mask_lines(std::string (*name_of)(unsigned bit), std::uint64_t value
   return out;
 }
 
-/// Unlike libibmad, which overwrites its text by a mistake, this function appends unknown bits.
-std::string ext2_choice(std::uint64_t value) { return value == 0 ? "0" : several(ext_speeds2, value); }
-
-std::string upper_hex(std::uint64_t value) {
-  std::string out = to_hex(value).substr(2);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return out;
-}
+/// How numbers become words.
+struct NumberWords {
+  LibibmadText text;
+  std::string (*of)(Names names, std::uint64_t value, std::string_view more);
+  Names names{};
+  std::string_view more{};
+};
+constexpr NumberWords number_words[] = {
+    {LibibmadText::node_type, choice, node_types, "?"},
+    {LibibmadText::linkdowndefstate, choice, Names(physical_states).first(3)},
+    {LibibmadText::linkspeed, single, speeds, "Extended speed"},
+    {LibibmadText::linkspeeden, speed_choice, speeds},
+    {LibibmadText::linkspeedsup, speed_choice, speeds},
+    {LibibmadText::linkspeedext, single, ext_speeds, "No Extended Speed"},
+    {LibibmadText::linkspeedexten, several, ext_speeds, "0"},
+    {LibibmadText::linkspeedextsup, several, ext_speeds, "0"},
+    {LibibmadText::linkspeedext2, single, ext_speeds2, "No Extended Speed 2"},
+    {LibibmadText::linkspeedexten2, several, ext_speeds2, "0"},
+    {LibibmadText::linkspeedextsup2, several, ext_speeds2, "0"},
+    {LibibmadText::linkwidth, single, widths},
+    {LibibmadText::linkwidthen, several, widths},
+    {LibibmadText::linkwidthsup, width_choice, widths},
+    {LibibmadText::mtu, choice, mtus},
+    {LibibmadText::opervls, choice, operational_vls},
+    {LibibmadText::vlcap, choice, vl_caps},
+    {LibibmadText::physportstate, choice, physical_states},
+    {LibibmadText::portstate, choice, states},
+    {LibibmadText::portcapmask, mask_lines<capability_name>},
+    {LibibmadText::portcapmask2, mask_lines<capability2_name>},
+};
 
 std::string field_name(std::string_view libibmad, std::uint32_t index) {
   std::string name(libibmad);
@@ -138,53 +164,10 @@ bool any_of_rank(Bytes bytes, const StructInfo& info, unsigned rank) {
 }  // namespace
 
 std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits) {
-  switch (text) {
-    case LibibmadText::hex:
-      return to_hex(value, (bits + 7) / 8 * 2);
-    case LibibmadText::node_type:
-      return choice(node_types, value, ")?");
-    case LibibmadText::linkdowndefstate:
-      return choice(Names(physical_states).first(3), value);
-    case LibibmadText::linkspeed:
-      return single(speeds, value, "Extended speed");
-    case LibibmadText::linkspeeden:
-    case LibibmadText::linkspeedsup:
-      return speed_choice(value);
-    case LibibmadText::linkspeedext:
-      return single(ext_speeds, value, "No Extended Speed");
-    case LibibmadText::linkspeedexten:
-      if (value == 30) return "Extended link speeds disabled";
-      [[fallthrough]];
-    case LibibmadText::linkspeedextsup:
-      return value == 0 ? "0" : several(ext_speeds, value);
-    case LibibmadText::linkspeedext2:
-      return single(ext_speeds2, value, "No Extended Speed 2");
-    case LibibmadText::linkspeedexten2:
-    case LibibmadText::linkspeedextsup2:
-      return ext2_choice(value);
-    case LibibmadText::linkwidth:
-      return single(widths, value);
-    case LibibmadText::linkwidthen:
-      return width_choice(value, false);
-    case LibibmadText::linkwidthsup:
-      return width_choice(value, true);
-    case LibibmadText::mtu:
-      return choice(mtus, value);
-    case LibibmadText::opervls:
-      return choice(operational_vls, value);
-    case LibibmadText::vlcap:
-      return choice(vl_caps, value);
-    case LibibmadText::physportstate:
-      return choice(physical_states, value);
-    case LibibmadText::portstate:
-      return choice(states, value);
-    case LibibmadText::portcapmask:
-      return mask_lines(capability_name, value);
-    case LibibmadText::portcapmask2:
-      return mask_lines(capability2_name, value);
-    default:
-      return std::to_string(value);
-  }
+  if (text == LibibmadText::hex) return to_hex(value, (bits + 7) / 8 * 2);
+  if (text == LibibmadText::linkspeedexten && value == 30) return "Extended link speeds disabled";
+  const auto* const words = std::ranges::find(number_words, text, &NumberWords::text);
+  return words == std::end(number_words) ? std::to_string(value) : words->of(words->names, value, words->more);
 }
 
 std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
@@ -203,12 +186,7 @@ std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 }
 
 std::string libibmad_line(std::string_view name, std::string_view value) {
-  std::string out(name);
-  out += ':';
-  out.append(name.size() < 32 ? 32 - name.size() : 0, '.');
-  out += value;
-  out += '\n';
-  return out;
+  return fmt::format("{}:{:.<{}}{}\n", name, "", name.size() < 32 ? 32 - name.size() : 0, value);
 }
 
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys, NewFields new_fields) {
@@ -234,21 +212,14 @@ std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<cons
 
 std::string libibmad_sl_to_vl(Bytes table) {
   std::string out = "|";
-  for (unsigned sl = 0; sl < 16; ++sl) {
-    const auto vl = wire::get_bits(table, std::size_t{4} * sl, 4);
-    out += (vl < 10 ? " " : "") + std::to_string(vl) + '|';
-  }
+  for (unsigned sl = 0; sl < 16; ++sl) out += fmt::format("{:2}|", wire::get_bits(table, std::size_t{4} * sl, 4));
   return out + '\n';
 }
 
 std::string libibmad_vl_arbitration(Bytes table, unsigned entries) {
   const auto row = [&](std::string_view title, unsigned bit, unsigned width) {
     std::string out(title);
-    for (unsigned i = 0; i < entries; ++i) {
-      std::string cell = upper_hex(wire::get_bits(table, std::size_t{16} * i + bit, width));
-      cell.append(cell.size() < 2 ? 2 - cell.size() : 0, ' ');
-      out += "0x" + cell + '|';
-    }
+    for (unsigned i = 0; i < entries; ++i) out += fmt::format("0x{:<2X}|", wire::get_bits(table, std::size_t{16} * i + bit, width));
     return out + '\n';
   };
   return '\n' + row("VL    : |", 4, 4) + row("WEIGHT: |", 8, 8);

@@ -31,22 +31,22 @@ enum class Trust : std::uint8_t {
 
 /// A name of an attribute, and how it is read. A record may have several names.
 struct QueryInfo {
-  const StructInfo* info;
-  std::string_view name;   ///< `MlnxExtPortInfo`, `LFTRecord`
-  std::string_view alias;  ///< `MEPI`; empty if there is none
-  std::string_view about;  ///< what it holds, as a phrase; empty: nothing that its name does not say
+  InfoRef<StructInfo> info;
   Access access;
-  std::uint8_t mgmt_class;   ///< in which it is read; 0x01 for SMPs of either kind
-  std::string_view part;     ///< the part of a snapshot that keeps it; empty: none
-  std::uint32_t modifier;    ///< of Access::node: the attribute modifier
-  std::string_view entries;  ///< of Access::block: the field of SwitchInfo that has the number of its entries, or empty
-  bool switches;             ///< only switches have it
-  bool vendor;               ///< only devices of Mellanox have it: it is sent to no others
-  bool classic;              ///< a name of python-rdma: its abbreviations take precedence over the abbreviations of others
+  std::uint8_t mgmt_class;  ///< in which it is read; 0x01 for SMPs of either kind
+  bool switches;            ///< only switches have it
+  bool vendor;              ///< only devices of Mellanox have it: it is sent to no others
+  bool classic;             ///< a name of python-rdma: its abbreviations take precedence over the abbreviations of others
   Trust trust;
-  std::string_view argument;  ///< of a record, the short form in help texts: `[LID]/[PORT]`; empty if there is none
-  std::string_view members;   ///< of a record, the members that the short form sets: `endportLID/portNum`
-  std::uint32_t needs;        ///< flags of smp::CapabilityMask: ports that do not have all of them are taken not to answer; usually 0
+  std::uint32_t modifier;  ///< of Access::node: the attribute modifier
+  std::uint32_t needs;     ///< flags of smp::CapabilityMask: ports that do not have all of them are taken not to answer; usually 0
+  Word name;               ///< `MlnxExtPortInfo`, `LFTRecord`
+  Word alias;              ///< `MEPI`; empty if there is none
+  Word about;              ///< what it holds, as a phrase; empty: nothing that its name does not say
+  Word part;               ///< the part of a snapshot that keeps it; empty: none
+  Word entries;            ///< of Access::block: the field of SwitchInfo that has the number of its entries, or empty
+  Word argument;           ///< of a record, the short form in help texts: `[LID]/[PORT]`; empty if there is none
+  Word members;            ///< of a record, the members that the short form sets: `endportLID/portNum`
 
   bool by_smp() const { return mgmt_class == 0x01; }
   bool by_sa() const { return access == Access::record; }

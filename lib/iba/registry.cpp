@@ -8,7 +8,6 @@
 
 #include "base/letter_case.hpp"
 #include "iba-gen/mlx.hpp"
-#include "iba/describe.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/queries.hpp"
@@ -34,22 +33,15 @@ const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, 
 
 }  // namespace
 
-std::span<const StructInfo* const> all_structs() {
-  static const std::vector<const StructInfo*> all = [] {
-    std::vector<const StructInfo*> made;
-    for (const StructInfo& info : detail::tables().structs) made.push_back(&info);
-    return made;
-  }();
-  return all;
-}
+std::span<const StructInfo> all_structs() { return detail::tables().structs; }
 
 const StructInfo* find_struct(std::string_view name) {
   const StructInfo* by_title = nullptr;
   int titles = 0;
-  for (const StructInfo* s : all_structs()) {
-    if (equal_ignoring_case(s->iba_name, name) || equal_ignoring_case(s->name, name)) return s;
-    if (equal_ignoring_case(s->title, name)) {
-      by_title = s;
+  for (const StructInfo& s : all_structs()) {
+    if (equal_ignoring_case(s.iba_name, name) || equal_ignoring_case(s.name, name)) return &s;
+    if (equal_ignoring_case(s.title, name)) {
+      by_title = &s;
       ++titles;
     }
   }
@@ -77,7 +69,7 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
 
 const StructInfo* find_register(std::uint32_t register_id, Bytes attribute) {
   const StructInfo* any = nullptr;
-  for (const StructInfo& info : detail::tables().structs) {
+  for (const StructInfo& info : all_structs()) {
     if (info.register_id < 0 || static_cast<std::uint32_t>(info.register_id) != register_id) continue;
     if (info.selector < 0) {
       any = &info;
@@ -86,6 +78,11 @@ const StructInfo* find_register(std::uint32_t register_id, Bytes attribute) {
     if (is_layout(attribute, info)) return &info;
   }
   return any;
+}
+
+std::uint32_t mad_oui(Bytes mad) {
+  const auto mgmt_class = wire::get_bits(mad, 8, 8);
+  return mgmt_class >= 0x30 && mgmt_class <= 0x4f ? static_cast<std::uint32_t>(wire::get_bits(mad, 296, 24)) : 0;
 }
 
 /// GeneralInfo has two layouts. The answer says which device sent it; a request has no data, and the first layout.
@@ -142,34 +139,10 @@ FieldDialects dialects_of(const FieldInfo& field) {
   const std::span<const detail::DialectRow> rows = detail::tables().dialects;
   const auto row = std::ranges::lower_bound(rows, &field - fields.data(), {}, &detail::DialectRow::field);
   if (row == rows.end() || row->field != &field - fields.data()) return {};
-  return {row->smpquery, row->saquery, row->perfquery, row->libibmad, row->was, row->libibmad_text, row->libibmad_bits, row->libibmad_rank};
+  return row->dialects;
 }
 
-std::span<const QueryInfo> all_queries() {
-  static const std::vector<QueryInfo> all = [] {
-    std::vector<QueryInfo> made;
-    for (const detail::QueryRow& row : detail::tables().queries) {
-      made.push_back({.info = &detail::structs[row.structure],
-                      .name = row.name,
-                      .alias = row.alias,
-                      .about = row.about,
-                      .access = row.access,
-                      .mgmt_class = row.mgmt_class,
-                      .part = row.part,
-                      .modifier = row.modifier,
-                      .entries = row.entries,
-                      .switches = row.switches,
-                      .vendor = row.vendor,
-                      .classic = row.classic,
-                      .trust = row.trust,
-                      .argument = row.argument,
-                      .members = row.members,
-                      .needs = row.needs});
-    }
-    return made;
-  }();
-  return all;
-}
+std::span<const QueryInfo> all_queries() { return detail::tables().queries; }
 
 const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id) {
   const std::span<const QueryInfo> all = all_queries();

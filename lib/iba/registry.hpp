@@ -13,7 +13,7 @@
 namespace ib {
 
 /// Every structure that iba-defs/ defines, chapter by chapter.
-std::span<const StructInfo* const> all_structs();
+std::span<const StructInfo> all_structs();
 
 /// Finds a structure by its dump name (`SMPPortInfo`), its C++ name (`smp::PortInfo`) or its title (`PortInfo`) if the title is
 /// unique. Letter case does not matter. Null if there is none.
@@ -32,6 +32,9 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
 /// The layout of a register from the bytes of its attribute (mlx::AccessRegister), which hold the fields that select a layout. Null if the
 /// register is not known.
 const StructInfo* find_register(std::uint32_t register_id, Bytes attribute);
+
+/// The OUI of a MAD of a vendor class of range 2 (IBA 16.5.1), or 0 for any other class.
+std::uint32_t mad_oui(Bytes mad);
 
 /// The structure of the attribute in a MAD, by its header; for AccessRegister it is the register. Null if there is none.
 const StructInfo* find_attribute_in(Bytes mad);

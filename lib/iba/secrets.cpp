@@ -52,17 +52,17 @@ std::vector<std::uint8_t> without_secrets(Bytes bytes, const StructInfo& info) {
   return copy;
 }
 
-std::vector<SecretPlace> secret_places(const StructInfo& info) {
-  std::vector<SecretPlace> places;
+std::vector<FieldPlace> secret_places(const StructInfo& info) {
+  std::vector<FieldPlace> places;
   const std::vector<std::uint8_t> zeros(info.bytes);
   for_each_field(zeros, info, 0, [&](Bytes, const FieldInfo& field, std::size_t at, bool) {
-    if (field.secret) places.push_back({at + field.bit_offset / 8, field.bits / 8});
+    if (field.secret) places.push_back({&field, at + field.bit_offset / 8, field.bits / 8});
   });
   return places;
 }
 
-std::vector<IdentityPlace> identity_places(Bytes bytes, const StructInfo& info) {
-  std::vector<IdentityPlace> places;
+std::vector<FieldPlace> identity_places(Bytes bytes, const StructInfo& info) {
+  std::vector<FieldPlace> places;
   for_each_field(bytes, info, 0, [&](Bytes, const FieldInfo& field, std::size_t at, bool holds_structure) {
     if (holds_structure || !is_identity(field)) return;
     for (std::uint32_t i = 0; i < field.count; ++i)

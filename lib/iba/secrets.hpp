@@ -26,22 +26,16 @@ bool has_secrets(Bytes bytes, const StructInfo& info);
 /// A copy of the structure with zeros in place of secret keys. Bytes after the end of the structure are copied unchanged.
 std::vector<std::uint8_t> without_secrets(Bytes bytes, const StructInfo& info);
 
-/// The place of a marked field in a structure, whether its key is set or not.
-struct SecretPlace {
-  std::size_t offset;  ///< in bytes from the beginning of the structure
-  std::size_t size;
-};
-/// The places of all marked fields of a structure, nested structures included.
-std::vector<SecretPlace> secret_places(const StructInfo& info);
-
-/// The place of a value that identifies something.
-struct IdentityPlace {
+/// The place of one value of a field.
+struct FieldPlace {
   const FieldInfo* field;
-  std::size_t offset;  ///< in bytes from the beginning of the structure
+  std::size_t offset;  ///< in bytes from the beginning of the outermost structure
   std::size_t size;
 };
+/// The places of all keys of a structure, whether they are set or not, nested structures included.
+std::vector<FieldPlace> secret_places(const StructInfo& info);
 /// The places of all values that identify something in a structure, nested structures included. `bytes` is the structure, which may decide
 /// which structures are nested in it.
-std::vector<IdentityPlace> identity_places(Bytes bytes, const StructInfo& info);
+std::vector<FieldPlace> identity_places(Bytes bytes, const StructInfo& info);
 
 }  // namespace ib

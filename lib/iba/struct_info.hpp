@@ -49,7 +49,6 @@ struct EnumValue {
 
 /// The descriptor of an enumeration or of a set of flags.
 struct EnumInfo {
-  std::string_view name;
   bool flags;  ///< each number is a single bit; bits may be combined
   std::span<const EnumValue> values;
 };
@@ -95,7 +94,6 @@ struct StructInfo {
   std::string_view name;      ///< qualified C++ name below ib: `smp::PortInfo`
   std::string_view iba_name;  ///< the name in dumps and on the command line: `SMPPortInfo`
   std::string_view title;     ///< as people read it: `PortInfo`
-  std::string_view section;   ///< of the IBA specification, or of the source for vendor structures
   std::uint32_t bytes;        ///< size on the wire
   std::int32_t attribute_id;  ///< −1 if the structure is not a MAD attribute
   std::uint8_t mgmt_class;    ///< 0 if the structure belongs to no class or to several

@@ -29,20 +29,7 @@ struct TrapRow {
 /// A field with names of other programs.
 struct DialectRow {
   std::uint16_t field;  ///< in Tables::fields
-  Word smpquery, saquery, perfquery, libibmad, was;
-  LibibmadText libibmad_text;
-  std::uint8_t libibmad_bits, libibmad_rank;
-};
-
-/// One name of an attribute that commands read.
-struct QueryRow {
-  std::uint16_t structure;  ///< in Tables::structs
-  Access access;
-  std::uint8_t mgmt_class;
-  bool switches, vendor, classic;
-  Trust trust;
-  std::uint32_t modifier, needs;
-  Word name, alias, about, part, entries, argument, members;
+  FieldDialects dialects;
 };
 
 struct Tables {
@@ -52,7 +39,7 @@ struct Tables {
   std::span<const TrapRow> traps;
   std::span<const FieldInfo* const> identities;  ///< the fields that are marked with identifies="yes"
   std::span<const MemberMask> member_masks;
-  std::span<const QueryRow> queries;
+  std::span<const QueryInfo> queries;
   std::span<const DialectRow> dialects;  ///< sorted by `field`
 };
 

@@ -6,28 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
+
+#include "base/parse.hpp"
 
 namespace ib {
 namespace {
 
 constexpr std::size_t longest_gid = 45;  // INET6_ADDRSTRLEN without the NUL
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-/// The number that the whole of `text` is, without sign or prefix.
-std::optional<std::uint64_t> digits(std::string_view text, int base) {
-  std::uint64_t value = 0;
-  if (text.empty() || hex_digit(text[0]) < 0) return {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
+/// The number that the whole of `text` is, without blanks, sign or prefix.
+std::optional<std::uint64_t> digits(std::string_view text, unsigned base) {
+  return trim(text) == text ? parse_digits(text, base) : std::nullopt;
 }
 
 bool has_hex_prefix(std::string_view text) { return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); }

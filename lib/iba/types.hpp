@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/bytes.hpp"
+
 namespace ib {
 
 /// EUI-64 identifier of a node, port or system image (IBA 4.1).
@@ -30,22 +32,13 @@ struct Gid {
 
   static constexpr Gid from(GidPrefix prefix, Guid guid) {
     Gid gid;
-    for (unsigned i = 0; i < 8; ++i) {
-      gid.bytes[i] = static_cast<std::uint8_t>(prefix.value >> (56 - 8 * i));
-      gid.bytes[i + 8] = static_cast<std::uint8_t>(guid.value >> (56 - 8 * i));
-    }
+    store_bytes<8>(gid.bytes.data(), prefix.value);
+    store_bytes<8>(gid.bytes.data() + 8, guid.value);
     return gid;
   }
-  constexpr GidPrefix prefix() const { return {half(0)}; }
-  constexpr Guid guid() const { return {half(8)}; }
+  constexpr GidPrefix prefix() const { return {load_bytes<8>(bytes.data())}; }
+  constexpr Guid guid() const { return {load_bytes<8>(bytes.data() + 8)}; }
   constexpr bool is_multicast() const { return bytes[0] == 0xff; }
-
- private:
-  constexpr std::uint64_t half(unsigned at) const {
-    std::uint64_t v = 0;
-    for (unsigned i = 0; i < 8; ++i) v = v << 8 | bytes[at + i];
-    return v;
-  }
 };
 
 /// Local identifier (IBA 4.1.3): 0 is unassigned, 1…0xbfff unicast, 0xc000…0xfffe multicast, 0xffff permissive.

@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 9> sa_status_names = {
 
 const StructInfo* format_of(Bytes mad) {
   const HeaderView header(mad);
-  return find_format(header.mgmt_class(), header.class_version(), header.base_version(), oui_of(mad));
+  return find_format(header.mgmt_class(), header.class_version(), header.base_version(), mad_oui(mad));
 }
 
 /// The number of bytes in a table of the SA that precede the data of `mad`. `mad` is a segment of the table or the whole table.
@@ -50,13 +50,13 @@ void blank_table(std::vector<std::uint8_t>& mad) {
   const std::size_t data = data_area(mgmt_class::sa).offset;
   if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() < data) return;
   const StructInfo* record = find_attribute_in(mad);
-  const std::vector<SecretPlace> places = record != nullptr ? secret_places(*record) : std::vector<SecretPlace>();
+  const std::vector<FieldPlace> places = record != nullptr ? secret_places(*record) : std::vector<FieldPlace>();
   if (places.empty()) return;
   const std::size_t said = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
   const std::size_t step = said != 0 ? said : (record->bytes + 7) / 8 * 8;
   const std::size_t begin = bytes_before(mad), end = begin + mad.size() - data;
   for (std::size_t at = begin / step * step; at < end; at += step) {
-    for (const SecretPlace& place : places) {
+    for (const FieldPlace& place : places) {
       for (std::size_t byte = std::max(at + place.offset, begin); byte < std::min(at + place.offset + place.size, end); ++byte)
         mad[data + byte - begin] = 0;
     }

@@ -28,11 +28,6 @@ DataArea data_area(std::uint8_t mgmt_class) {
   return {24, 232};
 }
 
-std::uint32_t oui_of(Bytes mad) {
-  if (mad.size() < 40 || !has_oui(mad[1])) return 0;
-  return static_cast<std::uint32_t>(mad[37] << 16 | mad[38] << 8 | mad[39]);
-}
-
 void set_rmpp(Packet& packet, rmpp::Type type, std::uint8_t flags, rmpp::Status status, std::uint32_t data1, std::uint32_t data2) {
   constexpr std::uint8_t no_response_time = 0x1f;  // RRespTime: no time is given (IBA 13.6.2.1)
   packet[24] = 1;                                  // RMPPVersion

@@ -65,7 +65,4 @@ class HeaderView {
   const std::uint8_t* p_;
 };
 
-/// The OUI of a MAD of a vendor class of range 2, otherwise 0.
-std::uint32_t oui_of(Bytes mad);
-
 }  // namespace ib::mad

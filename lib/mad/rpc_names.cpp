@@ -57,8 +57,8 @@ std::optional<RpcHeader> rpc_header(const RpcName& rpc, const StructInfo& attrib
 
 std::vector<const StructInfo*> attributes_of(const RpcName& rpc) {
   std::vector<const StructInfo*> found;
-  for (const StructInfo* info : all_structs()) {
-    if (rpc_header(rpc, *info)) found.push_back(info);
+  for (const StructInfo& info : all_structs()) {
+    if (rpc_header(rpc, info)) found.push_back(&info);
   }
   return found;
 }

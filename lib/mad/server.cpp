@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "iba/registry.hpp"
 #include "mad/describe.hpp"
 #include "mad/rmpp/rmpp.hpp"
 
@@ -73,7 +74,7 @@ void Server::on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attr
 
 const Service* Server::find_service(Bytes mad) const {
   const auto place = std::ranges::find_if(
-      services_, [&](const Service& s) { return s.mgmt_class == mad[1] && (!has_oui(s.mgmt_class) || s.oui == oui_of(mad)); });
+      services_, [&](const Service& s) { return s.mgmt_class == mad[1] && (!has_oui(s.mgmt_class) || s.oui == mad_oui(mad)); });
   return place == services_.end() ? nullptr : &*place;
 }
 

@@ -19,7 +19,8 @@ namespace {
 std::vector<QueryInfo> make_types() {
   std::vector<QueryInfo> made;
   std::ranges::copy_if(all_queries(), std::back_inserter(made), &QueryInfo::by_sa);
-  std::ranges::sort(made, [](const QueryInfo& a, const QueryInfo& b) { return a.classic != b.classic ? a.classic : a.name < b.name; });
+  std::ranges::sort(
+      made, [](const QueryInfo& a, const QueryInfo& b) { return a.classic != b.classic ? a.classic : a.name.view() < b.name.view(); });
   return made;
 }
 

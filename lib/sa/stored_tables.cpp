@@ -29,10 +29,8 @@ std::vector<QueryInfo> make_infos() {
   for (const QueryInfo& query : all_queries()) {
     if (!query.by_sa() || query.part.empty()) continue;
     made.push_back(query);
-    if (query.info != &MCMemberRecord::info()) continue;
-    QueryInfo& groups = made.emplace_back(query);  // all that an SA gives without an SM_Key
-    groups.name = "MCMemberRecord groups";
-    groups.trust = Trust::none;
+    // The groups are all that an SA gives without an SM_Key.
+    if (query.info == &MCMemberRecord::info()) made.emplace_back(query).trust = Trust::none;
   }
   return made;
 }
@@ -254,9 +252,13 @@ std::span<const QueryInfo> stored_table_infos() {
   return all;
 }
 
+std::string_view table_name(const QueryInfo& table) {
+  return table.info == &MCMemberRecord::info() && table.trust == Trust::none ? "MCMemberRecord groups" : table.name.view();
+}
+
 const QueryInfo* find_stored_table(std::string_view name) {
   const std::span<const QueryInfo> all = stored_table_infos();
-  const auto found = std::ranges::find(all, name, &QueryInfo::name);
+  const auto found = std::ranges::find(all, name, table_name);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -290,9 +292,9 @@ void hide_keys(const QueryInfo& table, MutableBytes mad) {
   const std::size_t begin = mad::data_area(mad::mgmt_class::sa).offset;
   const std::size_t step =
       exists_once(*table.info) || mad.size() < begin ? 0 : std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
-  const std::vector<SecretPlace> places = secret_places(*table.info);
+  const std::vector<FieldPlace> places = secret_places(*table.info);
   for (std::size_t at = begin; at < mad.size() && !places.empty(); at += step) {
-    for (const SecretPlace& place : places) hide(at + place.offset, place.size);
+    for (const FieldPlace& place : places) hide(at + place.offset, place.size);
     if (step == 0) return;
   }
 }
@@ -363,7 +365,7 @@ StoredAnswers::Stored& StoredAnswers::stored(const QueryInfo& table) {
   loaded->answer = load_(table);
   const StructInfo& record = *table.info;
   if (loaded->answer && *loaded->answer && (*loaded->answer)->bytes.size() < mad::data_area(mad::mgmt_class::sa).offset)
-    throw Error(fmt::format("The stored {} ends within its header", table.name));
+    throw Error(fmt::format("The stored {} ends within its header", table_name(table)));
   if (loaded->answer && *loaded->answer && &record != &mad::ClassPortInfo::info()) {
     loaded->table = table_rows(**loaded->answer, least_size(record));
     loaded->table.records = loaded->table.records.first(record.bytes);
@@ -403,7 +405,7 @@ std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& reque
   const QueryInfo* table = table_of(request);
   if (table == nullptr) return fmt::format("Records with attribute ID {:#06x} are in no table.", request.attribute_id);
   const Stored& rows = stored(*table);
-  if (!rows.answer) return fmt::format("No {} was read.", table->name);
+  if (!rows.answer) return fmt::format("No {} was read.", table_name(*table));
   if (!*rows.answer) return {};
   if (table->info == &PathRecord::info()) {
     if (auto why = not_in_paths(request, rows.table.records, end_port_, has_qos())) return why;
@@ -422,14 +424,14 @@ std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& reques
   }
   if ((mask & key_component(record)) != 0) {
     const auto has_key = [&record](Bytes row) { return has_secrets(row, record); };
-    if (std::ranges::none_of(rows.records, has_key)) return fmt::format("The keys of {}s were not read.", table.name);
+    if (std::ranges::none_of(rows.records, has_key)) return fmt::format("The keys of {}s were not read.", table_name(table));
   }
   if (&record == &MCMemberRecord::info() && table.trust == Trust::none && (mask & member_join_state) != 0)
     return "The join states of multicast groups were not read: only those of their members, which takes an SM_Key.";
   if (!rows.torn || request.method != mad::method::get) return {};
   TableReply found(request, kept.step);
   select(request, table, found);
-  if (found.size() == 0) return fmt::format("The table of {}s did not arrive whole.", table.name);
+  if (found.size() == 0) return fmt::format("The table of {}s did not arrive whole.", table_name(table));
   return {};
 }
 

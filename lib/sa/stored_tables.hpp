@@ -27,6 +27,7 @@ inline constexpr std::size_t sm_key_at = 36, sm_key_size = 8;  ///< bytes of a M
 /// All tables that are worth keeping: the records that iba-defs has in the part sa of a snapshot, in its order. Their names are unique:
 /// "NodeRecord", "PathRecord", "MCMemberRecord", "MCMemberRecord groups".
 std::span<const QueryInfo> stored_table_infos();
+std::string_view table_name(const QueryInfo& table);
 /// The table of that name. Null if there is none.
 const QueryInfo* find_stored_table(std::string_view name);
 
@@ -89,7 +90,7 @@ std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, st
 /// affair: a LID of a range that is not the base LID finds nothing here, for instance.
 ///
 /// Example:
-///   StoredAnswers answers(end_port, [&](const QueryInfo& table) { return file.table(table.name); });
+///   StoredAnswers answers(end_port, [&](const QueryInfo& table) { return file.table(table_name(table)); });
 ///   if (const auto why = answers.not_in_table(request)) throw Error(*why);
 ///   co_return answers.answer(request);
 class StoredAnswers {

@@ -2,10 +2,13 @@
 #include "snapshot/answer_key.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <set>
+#include <utility>
 
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/registry.hpp"
+#include "mad/describe.hpp"
 #include "snapshot/format.hpp"
 
 namespace ib::snapshot {
@@ -35,6 +38,41 @@ std::uint32_t selector_of(const mad::Request& request) {
     add(word);
   }
   return static_cast<std::uint32_t>(hash ^ hash >> 32U);
+}
+
+/// Whether a structure may contain a key. The DataDetails of a trap may contain one, depending on the trap number (IBA 13.4.8.2).
+bool may_hold_key(const StructInfo& info) {
+  return std::ranges::any_of(info.fields, [](const FieldInfo& field) {
+    return field.secret || field.name == "data_details" || (field.structure != nullptr && may_hold_key(*field.structure));
+  });
+}
+
+/// The attributes of MADs other than the SA's in which keys may stand, few of all.
+using KeyAttributes = std::set<std::pair<std::uint8_t, std::uint16_t>>;
+KeyAttributes key_attributes() {
+  KeyAttributes found;
+  for (const StructInfo& info : all_structs()) {
+    for (const AttributeClass& of : classes_of(info)) {
+      const std::pair key(of.mgmt_class, static_cast<std::uint16_t>(info.attribute_id));
+      const bool is_found = find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), key.second) == &info;
+      if (is_found && may_hold_key(info)) found.insert(key);
+    }
+  }
+  return found;
+}
+
+/// Whether a key may stand in the stored attribute. Snapshots have millions of answers.
+bool may_hold_key(const AnswerKey& key) {
+  static const KeyAttributes attributes = key_attributes();
+  return find_keyed_data(key.mgmt_class) != nullptr || attributes.contains({key.mgmt_class, key.attribute});
+}
+
+/// The table of the SA that is stored by `key`, or null.
+const QueryInfo* table_of(const AnswerKey& key) {
+  for (const QueryInfo& table : sa::stored_table_infos()) {
+    if (table_key(table) == key) return &table;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -80,6 +118,31 @@ mad::DataArea stored_area(std::uint8_t mgmt_class) {
   constexpr std::size_t behind_cc_key = 32;  // IBA A10.4.1
   if (mgmt_class == mad::mgmt_class::congestion) return {behind_cc_key, mad::packet_size - behind_cc_key};
   return mad::data_area(mgmt_class);
+}
+
+std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload) {
+  if (!may_hold_key(key)) return std::nullopt;
+  return mad::without_keys(key.mgmt_class, key.attribute, stored_area(key.mgmt_class).offset, payload);
+}
+
+std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
+  if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
+  const QueryInfo* const table = table_of(key);
+  if (table == nullptr) return std::nullopt;
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);
+  return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
+}
+
+AnswerKey key_in(const Statement& row) {
+  AnswerKey key;
+  key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
+  key.attribute = static_cast<std::uint16_t>(row.integer(1));
+  key.node = static_cast<subnet::NodeIndex>(row.integer(2));
+  key.entry_port = static_cast<std::uint8_t>(row.integer(3));
+  key.modifier = static_cast<std::uint32_t>(row.integer(4));
+  key.selector = static_cast<std::uint32_t>(row.integer(5));
+  return key;
 }
 
 }  // namespace ib::snapshot

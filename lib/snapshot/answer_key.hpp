@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The attribute and the node that a request names, without its path. A request by LID, by a directed route or through another switch thus
-// finds the same stored answer.
+// finds the same stored answer. Also removes keys from answers.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "mad/request.hpp"
 #include "sa/stored_tables.hpp"
+#include "snapshot/file/sqlite.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/model.hpp"
 
@@ -39,5 +42,13 @@ AnswerKey table_key(const QueryInfo& table);
 /// The part of a MAD of a class that is stored: its attribute. For congestion control it is everything behind the CC_Key, because
 /// attributes of this class begin at different places (IBA A10.4.3).
 mad::DataArea stored_area(std::uint8_t mgmt_class);
+
+/// The stored_area() of an answer with zeros in the place of each key. Nothing if no key is set.
+std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload);
+/// The payload of any row, of a table of the SA too, with zeros in the place of each key. Nothing if no key is set.
+std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
+
+/// The key in the first columns of a row of raw_answer.
+AnswerKey key_in(const Statement& row);
 
 }  // namespace ib::snapshot

@@ -2,10 +2,12 @@
 #include "snapshot/cache.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -20,12 +22,6 @@
 
 namespace ib::snapshot {
 namespace {
-
-/// Sets an event at the end of a scope, also if the task is cancelled, so that the waiting tasks go on.
-struct SetAtEnd {
-  async::Event& event;
-  ~SetAtEnd() { event.set(); }
-};
 
 constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
 
@@ -45,6 +41,14 @@ bool sees_only_itself(const subnet::Subnet& subnet) {
   if (start.number != 0) return start.peer == subnet::none;
   const auto ports = subnet.ports_of(subnet.node(start.node));
   return std::ranges::all_of(ports, [](const subnet::Port& port) { return port.peer == subnet::none; });
+}
+
+/// The end of a path: the LID, and the directed route from there.
+std::string place_of(const path::Path& path) {
+  std::string place = to_text(path.ib().dlid);
+  if (const path::IbDrPath* route = path.directed())
+    place += fmt::format(" {} {}", fmt::join(std::span(route->route).first(route->hops + 1U), ","), route->dr_dlid.value);
+  return place;
 }
 
 std::string nodes_text(std::size_t count) { return fmt::format("{} node{}", count, count == 1 ? "" : "s"); }
@@ -113,21 +117,11 @@ bool Cache::save() {
   return keeps_;
 }
 
-Cache::Place Cache::place_of(const path::Path& path) {
-  Place place{path.ib().dlid, {}};
-  if (const path::IbDrPath* route = path.directed()) {
-    place.second.assign(route->route.begin(), route->route.begin() + route->hops + 1);
-    place.second.push_back(static_cast<std::uint8_t>(route->dr_dlid.value >> 8U));
-    place.second.push_back(static_cast<std::uint8_t>(route->dr_dlid.value));
-  }
-  return place;
-}
-
-mad::Task<> Cache::check_holder(const path::Path& path, Holder& holder) {
-  const SetAtEnd done{holder.checked};
+/// As is_known_at(), by a request to the node.
+mad::Task<bool> Cache::check_holder(const path::Path& path) {
   const path::Path to = subnet::smp_path_of(path);
   const mad::Result<smp::NodeInfo> answer = co_await below_.try_subn_get<smp::NodeInfo>(to);
-  if (!answer) co_return;
+  if (!answer) co_return false;
   const subnet::Subnet& subnet = stored_->subnet();
   const subnet::PathEnd place = subnet::end_of_path(subnet, to);
   std::string stored = "nobody";
@@ -135,10 +129,9 @@ mad::Task<> Cache::check_holder(const path::Path& path, Holder& holder) {
     const Guid guid = subnet.node(place.node).guid();
     const subnet::PortIndex port = to.directed() == nullptr ? subnet.find_lid(to.ib().dlid) : subnet::none;
     const Guid of_port = port == subnet::none ? Guid{} : subnet.port(port).guid;
-    holder.is_known = answer->node_guid == guid && (of_port == Guid{} || answer->port_guid == of_port);
+    if (answer->node_guid == guid && (of_port == Guid{} || answer->port_guid == of_port)) co_return true;
     stored = to_text(guid);
   }
-  if (holder.is_known) co_return;
   throw Outdated(fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(answer->node_guid), to_text(to),
                              in_quotes(file_), stored));
 }
@@ -147,16 +140,9 @@ mad::Task<> Cache::check_holder(const path::Path& path, Holder& holder) {
 /// is there.
 mad::Task<bool> Cache::is_known_at(const path::Path& path) {
   if (path.directed() != nullptr && path.directed()->hops == 0) co_return true;  // this node: CacheTerms
-  std::unique_ptr<Holder>& holder = holders_[place_of(path)];
-  if (holder) {
-    Holder& known = *holder;
-    co_await known.checked;
-    co_return known.is_known;
-  }
-  holder = std::make_unique<Holder>();
-  Holder& found = *holder;
-  co_await check_holder(path, found);
-  co_return found.is_known;
+  std::string place = place_of(path);
+  mad::Task<bool> check = check_holder(path);
+  co_return co_await known_.get(std::move(place), std::move(check));
 }
 
 std::optional<mad::Result<mad::Reply>> Cache::known_answer(const mad::Request& request) try {
@@ -194,8 +180,7 @@ mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) 
 }
 
 std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms) {
-  const sys::DeviceList devices = snapshot.devices();
-  const sys::EndPort& then = devices.select({}, std::to_string(snapshot.port_number()));
+  const sys::EndPort& then = snapshot.end_port();
   if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
   const std::optional<std::int64_t> ended = snapshot.number("ended");
   const std::int64_t age = stored_time(terms.now) - ended.value_or(0);

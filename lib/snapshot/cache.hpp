@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "async/event.hpp"
+#include "async/once.hpp"
 #include "base/keys.hpp"
 #include "mad/transactor.hpp"
 #include "snapshot/snapshot.hpp"
@@ -59,16 +58,8 @@ class Cache final : public mad::Transactor {
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
-  /// The end of a path: the LID, and the directed route from there.
-  using Place = std::pair<Lid, std::vector<std::uint8_t>>;
-  /// The node at a Place.
-  struct Holder {
-    async::Event checked;
-    bool is_known{};  ///< the node is the one that the file has there
-  };
-  static Place place_of(const path::Path& path);
   mad::Task<bool> is_known_at(const path::Path& path);
-  mad::Task<> check_holder(const path::Path& path, Holder& holder);
+  mad::Task<bool> check_holder(const path::Path& path);
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
   std::optional<path::Path> by_lid_of(const path::Path& path);
   void add(const mad::Request& request, const mad::Result<mad::Reply>& result);
@@ -85,7 +76,8 @@ class Cache final : public mad::Transactor {
   std::unique_ptr<Snapshot> snapshot_;
   std::optional<SnapshotTransactor> stored_;
   std::optional<Writer> writer_;
-  std::map<Place, std::unique_ptr<Holder>> holders_;
+  async::Once<std::string, bool> known_{
+      [](const bool&) { return true; }};  // by the end of a path: the node is the one that the file has there
 };
 
 struct CacheTerms {

@@ -12,10 +12,10 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
-#include "iba/text.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/model/rate.hpp"
 
@@ -27,9 +27,9 @@ void write_names(Database& database) {
   database.run(
       "CREATE TABLE attributes(mgmt_class INTEGER, attribute INTEGER, name TEXT, PRIMARY KEY(mgmt_class, attribute)) WITHOUT ROWID");
   Statement row(database, "INSERT OR IGNORE INTO attributes VALUES(?1,?2,?3)");
-  for (const StructInfo* any : all_structs()) {
-    for (const AttributeClass& one : classes_of(*any)) {
-      const auto id = static_cast<std::uint16_t>(any->attribute_id);
+  for (const StructInfo& any : all_structs()) {
+    for (const AttributeClass& one : classes_of(any)) {
+      const auto id = static_cast<std::uint16_t>(any.attribute_id);
       const StructInfo* info = find_attribute(one.mgmt_class, one.class_version, id, one.oui);
       if (info != nullptr) row.bind(1, one.mgmt_class).bind(2, id).bind(3, info->title).run();
     }
@@ -61,27 +61,29 @@ bool is_plain(const FieldInfo& field) {
   return !field.reserved && !field.secret && is_one && field.kind != FieldKind::bytes && field.kind != FieldKind::structure;
 }
 
-/// The fields that are columns. Of an attribute whose layout depends on the device or the link they are those that all layouts have.
-std::vector<const FieldInfo*> columns_of(const StructInfo& info) {
-  std::vector<const FieldInfo*> columns;
+/// One element of a field.
+struct ElementColumn {
+  const FieldInfo& field;
+  std::uint32_t index;
+
+  bool has_text() const { return field.enumeration != nullptr && field.kind == FieldKind::uint; }
+  std::string name() const { return field.count == 1 ? std::string(field.name) : fmt::format("{}_{}", field.name, index); }
+};
+
+/// The elements that are columns. Of an attribute whose layout depends on the device or the link they are those that all layouts have.
+std::vector<ElementColumn> columns_of(const StructInfo& info) {
+  std::vector<ElementColumn> columns;
   for (const FieldInfo& field : info.fields) {
-    const bool is_in_all = std::ranges::all_of(all_structs(), [&](const StructInfo* other) {
-      const bool is_layout = other->mgmt_class != 0 && other->mgmt_class == info.mgmt_class && other->attribute_id == info.attribute_id;
-      return !is_layout || std::ranges::any_of(other->fields, [&](const FieldInfo& same) {
+    const bool is_in_all = std::ranges::all_of(all_structs(), [&](const StructInfo& other) {
+      const bool is_layout = other.mgmt_class != 0 && other.mgmt_class == info.mgmt_class && other.attribute_id == info.attribute_id;
+      return !is_layout || std::ranges::any_of(other.fields, [&](const FieldInfo& same) {
         return same.name == field.name && same.bit_offset == field.bit_offset && same.bits == field.bits && same.count == field.count &&
                same.kind == field.kind;
       });
     });
-    if (is_plain(field) && is_in_all) columns.push_back(&field);
+    for (std::uint32_t index = 0; is_plain(field) && is_in_all && index < field.count; ++index) columns.push_back({field, index});
   }
   return columns;
-}
-
-bool has_text(const FieldInfo& field) { return field.enumeration != nullptr && field.kind == FieldKind::uint; }
-
-/// The name of a column. For a field with several elements it has the number of the element.
-std::string column_name(const FieldInfo& field, std::uint32_t index) {
-  return field.count == 1 ? std::string(field.name) : fmt::format("{}_{}", field.name, index);
 }
 
 std::vector<AttributeTable> attribute_tables() {
@@ -100,48 +102,33 @@ std::vector<AttributeTable> attribute_tables() {
   return tables;
 }
 
-/// Binds one element of a field, and its text, from parameter `at` on. Returns the next one. `texts` keeps what is bound.
-int bind_field(Statement& row, int at, Bytes bytes, const FieldInfo& field, std::uint32_t index, std::vector<std::string>& texts) {
-  const Value value = read_field(bytes, field, index);
-  const auto bind_text = [&](std::string text) {
-    texts.push_back(std::move(text));
-    row.bind(at++, std::string_view(texts.back()));
-  };
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-    row.bind(at++, static_cast<std::int64_t>(*number));
-    if (has_text(field)) bind_text(symbol(*field.enumeration, *number));
-  } else if (const auto* lid = std::get_if<Lid>(&value)) {
-    row.bind(at++, lid->value);
-  } else if (const auto* guid = std::get_if<Guid>(&value)) {
-    bind_text(to_text(*guid));
-  } else if (const auto* gid = std::get_if<Gid>(&value)) {
-    bind_text(to_text(*gid));
-  } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
-    bind_text(to_text(*prefix));
-  } else {
-    bind_text(escaped(fixed_text(std::get<Bytes>(value))));
-  }
+/// Binds an element and its text, from parameter `at` on. Returns the next one. `texts` keeps what is bound.
+int bind_element(Statement& row, int at, Bytes bytes, const ElementColumn& column, std::vector<std::string>& texts) {
+  const FieldInfo& field = column.field;
+  const Value value = read_field(bytes, field, column.index);
+  if (const auto* lid = std::get_if<Lid>(&value)) return row.bind(at++, lid->value), at;
+  const auto* number = std::get_if<std::uint64_t>(&value);
+  if (number != nullptr) row.bind(at++, static_cast<std::int64_t>(*number));
+  if (number != nullptr && !column.has_text()) return at;
+  texts.push_back(number != nullptr               ? symbol(*field.enumeration, *number)
+                  : field.kind == FieldKind::text ? escaped(fixed_text(std::get<Bytes>(value)))
+                                                  : field_text(bytes, field, column.index));
+  row.bind(at++, std::string_view(texts.back()));
   return at;
 }
 
 void write_table(Database& database, const AttributeTable& table) {
   const std::string name = table_name(table.info);
   const bool has_port = !table.port.empty();
-  std::string columns = has_port ? "node INTEGER, port INTEGER, time INTEGER" : "node INTEGER PRIMARY KEY, time INTEGER";
-  int parameters = has_port ? 3 : 2;
-  std::size_t text_count = 0;
-  const std::vector<const FieldInfo*> fields = columns_of(table.info);
-  for (const FieldInfo* field : fields) {
-    for (std::uint32_t index = 0; index < field->count; ++index) {
-      columns += fmt::format(", \"{}\"", column_name(*field, index));
-      if (has_text(*field)) columns += fmt::format(", \"{}_text\"", column_name(*field, index));
-      parameters += has_text(*field) ? 2 : 1;
-      text_count += 1;
-    }
+  const std::vector<ElementColumn> columns = columns_of(table.info);
+  std::string declared = has_port ? "node INTEGER, port INTEGER, time INTEGER" : "node INTEGER PRIMARY KEY, time INTEGER";
+  std::string values = has_port ? "?,?,?" : "?,?";
+  for (const ElementColumn& column : columns) {
+    declared += fmt::format(", \"{}\"", column.name());
+    if (column.has_text()) declared += fmt::format(", \"{}_text\"", column.name());
+    values += column.has_text() ? ",?,?" : ",?";
   }
-  database.run(fmt::format("CREATE TABLE {}({}{}", name, columns, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
-  std::string values = "?1";
-  for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
+  database.run(fmt::format("CREATE TABLE {}({}{}", name, declared, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
   // If two ports of a CA got requests, the counters of a port are stored twice.
   Statement row(database, fmt::format("INSERT OR REPLACE INTO {} VALUES({})", name, values));
   Statement answers(database,
@@ -149,7 +136,7 @@ void write_table(Database& database, const AttributeTable& table) {
                                 has_port ? table.port : "0", table.mgmt_class, table.info.attribute_id));
   const std::size_t before = mad::data_area(table.mgmt_class).offset - stored_area(table.mgmt_class).offset;
   std::vector<std::string> texts;
-  texts.reserve(text_count);
+  texts.reserve(columns.size());
   while (answers.step()) {
     texts.clear();
     int at = 1;
@@ -157,9 +144,7 @@ void write_table(Database& database, const AttributeTable& table) {
     if (has_port) row.bind(at++, answers.integer(3));
     row.bind(at++, answers.integer(1));
     const Bytes payload = answers.bytes(2), attribute = payload.subspan(std::min(before, payload.size()));
-    for (const FieldInfo* field : fields) {
-      for (std::uint32_t index = 0; index < field->count; ++index) at = bind_field(row, at, attribute, *field, index, texts);
-    }
+    for (const ElementColumn& column : columns) at = bind_element(row, at, attribute, column, texts);
     row.run();
   }
 }
@@ -302,12 +287,7 @@ std::string of_fastest(std::string_view set, Value value) {
   return "CASE" + cases + " END";
 }
 
-std::string name_of_fastest(std::string_view set) {
-  return of_fastest(set, [](Speed speed) { return fmt::format("'{}'", subnet::name(speed)); });
-}
-std::string mbps_of_fastest(std::string_view set) {
-  return of_fastest(set, [](Speed speed) { return fmt::format("{}", subnet::lane_mbps(speed)); });
-}
+std::string quoted_name(Speed speed) { return fmt::format("'{}'", subnet::name(speed)); }
 /// The speed of a lane in Gb/s, as it is called: 25 for EDR.
 std::string_view gbps(Speed speed) {
   constexpr std::array<std::string_view, 10> names{"NULL", "2.5", "5", "10", "10", "14", "25", "50", "100", "200"};
@@ -412,14 +392,14 @@ void create_views(Database& database) {
   constexpr std::string_view active = "active", best = "best_speeds";
   database.run(std::string(node_views));
   database.run(fmt::format(port_view, fmt::arg("fdr10", 1U << static_cast<unsigned>(Speed::fdr10)),
-                           fmt::arg("active_name", name_of_fastest(active)), fmt::arg("active_gbps", of_fastest(active, gbps)),
+                           fmt::arg("active_name", of_fastest(active, quoted_name)), fmt::arg("active_gbps", of_fastest(active, gbps)),
                            fmt::arg("supported_gbps", of_fastest("speeds", gbps)), fmt::arg("lanes", most_lanes("link_width_active")),
                            fmt::arg("supported_lanes", most_lanes("link_width_supported"))));
   database.run(block_views());
   database.run(fmt::format(
-      question_views, fmt::arg("both_ends", both_ends), fmt::arg("active_mbps", mbps_of_fastest("active_speeds")),
-      fmt::arg("active_name", name_of_fastest("active_speeds")), fmt::arg("best_lanes", most_lanes("link_width_supported")),
-      fmt::arg("best_mbps", mbps_of_fastest(best)), fmt::arg("best_name", name_of_fastest(best)),
+      question_views, fmt::arg("both_ends", both_ends), fmt::arg("active_mbps", of_fastest("active_speeds", subnet::lane_mbps)),
+      fmt::arg("active_name", of_fastest("active_speeds", quoted_name)), fmt::arg("best_lanes", most_lanes("link_width_supported")),
+      fmt::arg("best_mbps", of_fastest(best, subnet::lane_mbps)), fmt::arg("best_name", of_fastest(best, quoted_name)),
       fmt::arg("best_gbps", gbps_of_name("best_speed_text")),
       fmt::arg("lft_blocks", fmt::format("status = 0 AND mgmt_class = 1 AND attribute = {}", smp::LinearForwardingTable::attribute_id))));
   database.run(counter_sql());

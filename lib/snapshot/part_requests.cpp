@@ -42,31 +42,25 @@ using subnet::PortIndex;
 using By = AttributeRequests::By;
 using Values = std::vector<std::uint32_t>;
 
-constexpr std::uint32_t pkeys_per_block = 32, guids_per_block = 8, cc_ports_per_block = 32, cc_entries_per_block = 64;
-constexpr std::uint32_t vlarb_per_block = 32, most_vlarb = 64;  // IBA 14.2.5.9
+/// The number of elements that one block of a table has.
+std::uint32_t entries_per_block(const StructInfo& table) { return std::ranges::max(table.fields, {}, &FieldInfo::count).count; }
 
 /// The number of blocks of the P_Key table that a port claims.
 std::uint32_t pkey_blocks(const subnet::Node& node, std::uint32_t port) {
-  const std::size_t keys = subnet::pkey_capacity(node.info, node.switch_info(), port);
-  return static_cast<std::uint32_t>((keys + pkeys_per_block - 1) / pkeys_per_block);
+  const std::size_t keys = subnet::pkey_capacity(node.info, node.switch_info(), port), in_block = smp::PKeyTable().p_key_block.size();
+  return static_cast<std::uint32_t>((keys + in_block - 1) / in_block);
 }
 
-/// Appends the modifiers of the blocks of a table with `count` entries: first, first + step, ….
-void add_blocks(Values& to, std::uint32_t first, std::size_t count, std::uint32_t per_block, std::uint32_t step = 1) {
-  for (std::uint32_t i = 0; i * std::size_t{per_block} < count; ++i) to.push_back(first + i * step);
+/// Appends the modifiers of the blocks that `count` entries of a table are in: first, first + step, ….
+void add_blocks(AttributeRequests& to, std::size_t count, std::uint32_t first = 0, std::uint32_t step = 1) {
+  const std::size_t in_block = entries_per_block(*to.attribute);
+  for (std::uint32_t i = 0; i * in_block < count; ++i) to.values.push_back(first + i * step);
 }
 
-/// The number of elements that one block of a table has.
-std::uint32_t entries_per_block(const StructInfo& table) {
-  std::uint32_t most = 1;
-  for (const FieldInfo& field : table.fields) most = std::max(most, field.count);
-  return most;
-}
-
-Values blocks(std::size_t count, std::uint32_t per_block, std::uint32_t from = 0) {
-  Values all;
-  for (std::uint32_t i = from; i * std::size_t{per_block} < count; ++i) all.push_back(i);
-  return all;
+AttributeRequests blocks(const StructInfo& table, std::size_t count) {
+  AttributeRequests made{.attribute = &table};
+  add_blocks(made, count);
+  return made;
 }
 
 AttributeRequests sl_to_vl(const Agent& of) {
@@ -83,21 +77,14 @@ AttributeRequests sl_to_vl(const Agent& of) {
 }
 
 /// The greatest number of blocks that are requested of the P_Key table of one port.
-std::uint32_t most_pkey_blocks(const Agent& of) {
-  std::size_t all = 0, most = 0;
-  for (const std::uint32_t number : of.numbers) {
-    const std::size_t of_port = pkey_blocks(of.node, number);
-    all += of_port;
-    most = std::max(most, of_port);
-  }
-  return static_cast<std::uint32_t>(all <= PartRequests::most_pkey_requests ? most : PartRequests::most_pkey_requests / of.numbers.size());
-}
+std::uint32_t most_pkey_blocks(const Agent& of) { return static_cast<std::uint32_t>(PartRequests::most_pkey_requests / of.numbers.size()); }
 
 AttributeRequests pkeys(const Agent& of) {
   AttributeRequests made{.attribute = &smp::PKeyTable::info()};
   const std::uint32_t most = most_pkey_blocks(of);
   for (const std::uint32_t number : of.numbers) {
-    add_blocks(made.values, number << 16, std::min(pkey_blocks(of.node, number), most), 1);
+    for (std::uint32_t block = 0; block < std::min(pkey_blocks(of.node, number), most); ++block)
+      made.values.push_back(number << 16 | block);
   }
   return made;
 }
@@ -118,12 +105,16 @@ std::vector<AttributeRequests> congestion(const Agent& of, unsigned step, const 
     return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true},
             {.attribute = &cc::CongestionInfo::info(), .values = {0}, .unsure = true}};
   if (!state.has_answered || step > 2) return {};
-  if (step == 2)
-    return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(state.ccti_limit + 1U, cc_entries_per_block, 1)}};
-  const std::uint32_t ports = of.is_switch ? of.last() + 1U : 0U;
+  if (step == 2) {
+    AttributeRequests rest = blocks(cc::CongestionControlTable::info(), state.ccti_limit + 1U);
+    rest.values.erase(rest.values.begin());  // which step 1 requested
+    return {std::move(rest)};
+  }
+  AttributeRequests settings = blocks(cc::SwitchPortCongestionSetting::info(), of.is_switch ? of.last() + 1U : 0U);
+  settings.unsure = true;
   return {{.attribute = &cc::CongestionLogSwitch::info(), .values = {0}, .unsure = true},  // adapters have another layout of the log
           {.attribute = &cc::CongestionControlTable::info(), .values = {0}, .unsure = true},
-          {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(ports, cc_ports_per_block), .unsure = true}};
+          std::move(settings)};
 }
 
 std::vector<AttributeRequests> vendor(unsigned step, const AgentState& state) {
@@ -238,7 +229,7 @@ std::vector<AttributeRequests> PartRequests::planned(Part part, const Agent& of,
     case Part::pkeys:
       return {pkeys(of)};
     case Part::guids:
-      return {{.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)}};
+      return {blocks(smp::GuidInfo::info(), of.info.guid_cap)};
     case Part::sminfo:
       return {{.attribute = &smp::SMInfo::info(), .values = {0}, .unsure = !subnet::has_is_sm(of.info)}};
     default:
@@ -265,8 +256,8 @@ std::vector<AttributeRequests> PartRequests::marked(Part part, const Agent& of) 
     }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
-      const auto entries = static_cast<std::size_t>(read_number(info, *find_field(smp::SwitchInfo::info(), query.entries)));
-      made.values = blocks(entries, entries_per_block(*query.info));
+      made.values.clear();
+      add_blocks(made, static_cast<std::size_t>(read_number(info, *find_field(smp::SwitchInfo::info(), query.entries))));
     }
     all.push_back(std::move(made));
   }
@@ -319,9 +310,9 @@ std::vector<AttributeRequests> PartRequests::vl_arbitration(const Agent& of, uns
     const std::optional<smp::PortInfo> info = port_info(of, number);
     if (!has_tables || !info) continue;
     // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
-    constexpr std::uint32_t next = 1U << 16;
-    add_blocks(made.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
-    add_blocks(made.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
+    constexpr std::uint32_t next = 1U << 16, most = 64;  // IBA 14.2.5.9
+    add_blocks(made, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most), 1 * next | number, next);
+    add_blocks(made, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most), 3 * next | number, next);
   }
   return {std::move(made)};
 }
@@ -329,14 +320,12 @@ std::vector<AttributeRequests> PartRequests::vl_arbitration(const Agent& of, uns
 std::optional<std::string> PartRequests::left_out(Part part, PortIndex agent) const {
   if (part != Part::pkeys) return std::nullopt;
   const Agent of = agent_of(agent);
-  const std::uint32_t most = most_pkey_blocks(of);
+  const std::size_t most = std::size_t{most_pkey_blocks(of)} * entries_per_block(smp::PKeyTable::info());
   std::size_t claimed = 0;
   for (const std::uint32_t number : of.numbers)
-    if (pkey_blocks(of.node, number) > most)
-      claimed = std::max(claimed, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number));
-  if (claimed == 0 || !of.is_first) return std::nullopt;
-  return fmt::format("It claims {} P_Keys for a port; of each of its ports only the first {} were requested.", claimed,
-                     most * pkeys_per_block);
+    claimed = std::max(claimed, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number));
+  if (claimed <= most || !of.is_first) return std::nullopt;
+  return fmt::format("It claims {} P_Keys for a port; of each of its ports only the first {} were requested.", claimed, most);
 }
 
 std::uint64_t PartRequests::plan(Part part, PortIndex agent, bool requested) const {

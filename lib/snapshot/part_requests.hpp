@@ -18,7 +18,7 @@
 //   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
 //                                 a port without a link of a node that is not a switch: only at the node's first agent)
 //   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap. A node that
-//                                 claims more than any has: of each port as many as make PartRequests::most_pkey_requests together
+//                                 claims more than any has: of each port its share of PartRequests::most_pkey_requests
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      managers          SMInfo of ports with IsSM, and of the port at the SM LID of our own one
 //   attributes  all               nothing but what follows from iba-defs

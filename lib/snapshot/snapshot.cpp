@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/snapshot.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/file.hpp"
+#include "base/parse.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "path/parse.hpp"
+#include "snapshot/answer_key.hpp"
 #include "snapshot/format.hpp"
-#include "snapshot/old_content.hpp"
-#include "snapshot/origin.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -49,13 +49,9 @@ bool is_snapshot(Bytes file) {
          load_be<std::uint32_t>(file.data() + application_id_offset) == application_id;
 }
 
-/// Opens a file and looks at its first bytes. Throws SysError, and UsageError if it is not a regular file.
+/// Opens a file and looks at its first bytes. Throws as open_regular_file() does, and SysError.
 UniqueFd open_file(const std::string& file, bool& is_one) {
-  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) throw SysError(errno, "open", file, Exit::usage);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    throw UsageError(fmt::format("{} is not a regular file", in_quotes(file)));
+  UniqueFd fd = open_regular_file(file);
   std::array<std::uint8_t, 72> head{};
   const ssize_t size = ::pread(fd.get(), head.data(), head.size(), 0);
   if (size < 0) throw SysError(errno, "read", file);
@@ -133,10 +129,8 @@ sys::DeviceList Snapshot::devices() {
 unsigned Snapshot::port_number() { return static_cast<std::uint8_t>(number("port").value_or(0)); }
 
 std::optional<std::int64_t> Snapshot::number(std::string_view name) {
-  const std::string text = fact(name);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  const std::optional<std::uint64_t> value = parse_digits(fact(name), 10);
+  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
 }
 
 bool Snapshot::is_in_place() const {
@@ -316,12 +310,9 @@ subnet::SweptSubnet Snapshot::read_fabric(const sys::EndPort* end_port) {
   fabric.failures = read_failures(subnet, end_port);
   read_ports(subnet, fabric.failures);
   const std::string start = fact("start");
-  NodeIndex node = none;
-  unsigned number = 0;
-  const char* const end = start.data() + start.size();
-  const auto [next, error] = std::from_chars(start.data(), end, node);
-  if (error == std::errc() && next != end) std::from_chars(next + 1, end, number);
-  subnet.start = subnet.port_of(node, number);
+  const std::vector<std::string_view> parts = split(start, " ");
+  const auto node = parse_digits(parts.front(), 10), number = parse_digits(parts.back(), 10);
+  if (node && number) subnet.start = subnet.port_of(static_cast<NodeIndex>(*node), static_cast<unsigned>(*number));
   if (subnet.start == none) damaged("it does not say where it begins");
   return fabric;
 }

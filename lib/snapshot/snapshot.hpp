@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -69,6 +70,20 @@ class Snapshot final : public StoredFabric {
   std::map<AnswerKey, std::optional<StoredAnswer>> lacks_;
   std::map<AnswerKey, std::optional<AnswerKey>> unanswered_;
 };
+
+// The host that took a snapshot: the RDMA device through which it read the fabric, as facts in the file. With them, a command on another
+// host selects and names the end port as it would on that host.
+
+/// Stores a fact.
+using PutFact = std::function<void(std::string_view name, std::string_view value)>;
+/// The value of a fact. Empty if there is none.
+using FindFact = std::function<std::string(std::string_view name)>;
+
+/// Stores the device of `port` and its ports: "device node_guid", "device port 1 lid", ….
+void put_origin_facts(const sys::EndPort& port, const PutFact& put);
+
+/// The list of the one device that the facts describe. Throws UsageError with a sentence if they describe none.
+sys::DeviceList origin_devices(const FindFact& find);
 
 /// Whether `file` begins as a snapshot does. False if it cannot be read.
 bool is_snapshot_file(const std::string& file);

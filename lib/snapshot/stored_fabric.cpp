@@ -128,6 +128,11 @@ std::string all_kinds() {
 
 }  // namespace
 
+const sys::EndPort& StoredFabric::end_port() {
+  if (!devices_) devices_ = devices();
+  return devices_->select({}, std::to_string(port_number()));
+}
+
 std::string StoredFabric::lack(std::string_view what) const {
   if (format().empty()) return fmt::format("The snapshot {} has no {}", in_quotes(file_), what);
   return fmt::format("{} is {}: it has no {}", in_quotes(file_), format(), what);

@@ -49,6 +49,8 @@ class StoredFabric {
   virtual sys::DeviceList devices() = 0;
   /// The number of the port of that device.
   virtual unsigned port_number() = 0;
+  /// That port. It lives as long as this object.
+  const sys::EndPort& end_port();
   /// Whether keys were stored.
   virtual bool has_keys() const { return true; }
   /// Whether the part `name` of `ibtool snapshot` was read.
@@ -80,6 +82,7 @@ class StoredFabric {
 
  private:
   const std::string file_;
+  std::optional<sys::DeviceList> devices_;
 };
 
 /// Opens the fabric in `file`, whatever its kind. Throws UsageError with one line if the file holds none, is damaged, too large or cannot

@@ -45,11 +45,21 @@ mad::Result<mad::Reply> timeout(const mad::Request& request, unsigned tries, std
   return std::shared_ptr<const mad::MadError>(error);
 }
 
+template <class E>
+mad::Result<mad::Reply> failure(const mad::Request& request, const std::string& why) {
+  return std::shared_ptr<const mad::MadError>(std::make_shared<E>(why, mad::to_mad(request), Bytes{}, request.path));
+}
+
 /// The timeout that was stored.
 mad::Result<mad::Reply> stored_timeout(const mad::Request& request, const StoredAnswer& stored) {
   if (stored.payload.size() < 12) return timeout(request, 0, {});
   const auto waited = std::chrono::nanoseconds(load_be<std::uint64_t>(stored.payload.data() + 4));
   return timeout(request, load_be<std::uint32_t>(stored.payload.data()), waited);
+}
+
+/// "PortInfo", or the number of an attribute that is not known.
+std::string name_of(const StructInfo* info, std::uint16_t attribute) {
+  return info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", attribute);
 }
 
 /// The part that reads an attribute, or none if no part does.
@@ -69,38 +79,24 @@ void set_keys(std::vector<std::uint8_t>& payload, const AnswerKey& key) {
   const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
   if (info == nullptr) return;
   const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
-  for (const SecretPlace& place : secret_places(*info)) {
+  for (const FieldPlace& place : secret_places(*info)) {
     payload.resize(std::max(payload.size(), before + place.offset + place.size));
     std::fill_n(payload.begin() + static_cast<std::ptrdiff_t>(before + place.offset), place.size, std::uint8_t{0xff});
   }
 }
 
-/// The part "port" of an attribute modifier; nothing if the attribute has no such part.
-std::optional<std::uint32_t> port_in(const StructInfo& attribute, std::uint32_t modifier) {
-  const auto part = std::ranges::find(attribute.modifier, std::string_view("port"), &ModifierInfo::name);
-  if (part == attribute.modifier.end()) return std::nullopt;
-  constexpr std::uint32_t all_bits = 32;
-  const std::uint32_t shifted = modifier >> (all_bits - part->bit_offset - part->bits);
-  return part->bits == all_bits ? shifted : shifted & ((1U << part->bits) - 1);
-}
-
 /// Whether the request itself names the port that it is about. If so, the entry port of the node does not matter.
 bool names_port(const mad::Request& request) {
-  if (mad::is_smp(request.mgmt_class)) {
-    switch (request.attribute_id) {
-      case smp::SLToVLMappingTable::attribute_id:
-        return true;
-      case smp::SMInfo::attribute_id:
-        return false;
-      default: {
-        const QueryInfo* query = find_query(mad::mgmt_class::smp, request.attribute_id);
-        if (query == nullptr || query->access == Access::node) return request.attribute_modifier != 0;
-        return port_in(*query->info, request.attribute_modifier).value_or(0) != 0;
-      }
-    }
-  }
-  return request.mgmt_class == mad::mgmt_class::performance && request.attribute_id != mad::ClassPortInfo::attribute_id &&
-         request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != subnet::all_ports;
+  if (request.mgmt_class == mad::mgmt_class::performance && request.attribute_id != mad::ClassPortInfo::attribute_id)
+    return request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != subnet::all_ports;
+  if (!mad::is_smp(request.mgmt_class) || request.attribute_id == smp::SMInfo::attribute_id) return false;
+  if (request.attribute_id == smp::SLToVLMappingTable::attribute_id) return true;
+  const QueryInfo* query = find_query(mad::mgmt_class::smp, request.attribute_id);
+  if (query == nullptr || query->access == Access::node) return request.attribute_modifier != 0;
+  const std::span<const ModifierInfo> parts = query->info->modifier;
+  const auto port = std::ranges::find(parts, std::string_view("port"), &ModifierInfo::name);
+  constexpr std::uint32_t all_bits = 32;
+  return port != parts.end() && request.attribute_modifier << port->bit_offset >> (all_bits - port->bits) != 0;
 }
 
 /// The port that a request names in its attribute modifier, as far as it belongs to the key of a failure.
@@ -178,10 +174,9 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
   }
   if (stored->status == no_answer) return stored_timeout(request, *stored);
   if (stored->status == false_answer) {
-    const std::string why(stored->payload.begin(), stored->payload.end());
-    if (part_of(request.mgmt_class, request.attribute_id) == Part::phy)
-      return std::shared_ptr<const mad::MadError>(std::make_shared<subnet::FalseAnswer>(why, mad::to_mad(request), Bytes{}, request.path));
-    return std::shared_ptr<const mad::MadError>(std::make_shared<mad::MadError>(why, mad::to_mad(request), Bytes{}, request.path));
+    const std::string why(as_text(stored->payload));
+    if (part_of(request.mgmt_class, request.attribute_id) == Part::phy) return failure<subnet::FalseAnswer>(request, why);
+    return failure<mad::MadError>(request, why);
   }
   std::vector<std::uint8_t>& payload = stored->payload;
   if (stored->status == answered) set_arrival(payload, key, place);
@@ -195,11 +190,11 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::swept_failure(const m
   if (key.mgmt_class != mad::mgmt_class::smp || info == nullptr) return std::nullopt;
   const auto found = missed_.find(std::tuple(key.node, std::string(info->title), port_of_request(info->title, key.modifier)));
   if (found == missed_.end()) return std::nullopt;
-  const subnet::Failure& failure = *found->second;
-  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  const subnet::Failure& missed = *found->second;
+  const auto* error = dynamic_cast<const mad::MadError*>(missed.error.get());
   if (const auto* silent = dynamic_cast<const mad::MadTimeout*>(error)) return timeout(request, silent->tries(), silent->waited());
   if (error != nullptr && error->status() != 0) return as_result(request, reply_to(request, error->status(), {}));
-  return mad::Result<mad::Reply>(std::make_shared<const mad::MadError>(failure.why, mad::to_mad(request), Bytes{}, request.path));
+  return failure<mad::MadError>(request, missed.why);
 }
 
 /// Why a request of a part that was read was not sent; empty if this is not known.
@@ -209,8 +204,7 @@ std::string SnapshotTransactor::why_unread(const AnswerKey& key) {
   const std::optional<AnswerKey> unanswered = stored_.find_unanswered(key);
   if (!unanswered) return {};
   const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), unanswered->attribute);
-  const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", unanswered->attribute);
-  return fmt::format("it was not requested, since {} was not answered", what);
+  return fmt::format("it was not requested, since {} was not answered", name_of(info, unanswered->attribute));
 }
 
 /// Puts the port by which a request came into a NodeInfo or PortInfo.
@@ -225,7 +219,7 @@ std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
   const std::optional<StoredAnswer> stored = stored_.find(key);
   if (!stored || stored->status != answered) return fabric_->subnet.node(node).entry_port;
-  return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(stored->payload)).local_port_num;
+  return smp::NodeInfo::unpack(stored->payload).local_port_num;
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {
@@ -240,18 +234,17 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const Quer
   if (stored->status == no_answer) return stored_timeout(request, *stored);
   if (stored->status != answered) return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), {}));
   if (stored->payload.size() < mad::data_area(mad::mgmt_class::sa).offset)
-    throw Error(fmt::format("The stored {} ends within its header", table.name));
+    throw Error(fmt::format("The stored {} ends within its header", sa::table_name(table)));
   return as_result(request, stored->payload);
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request, std::string_view why) const {
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
-  const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
   std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
   // The part vendor requests GeneralInfo of devices with a ClassPortInfo, the part phy of all.
   const bool is_general = request.mgmt_class == mlx::GeneralInfo::mgmt_class && request.attribute_id == mlx::GeneralInfo::attribute_id;
   if (is_general && stored_.has_part(name(Part::vendor))) part = Part::phy;
-  std::string reason, cause = stored_.lack(what);
+  std::string reason, cause = stored_.lack(name_of(info, request.attribute_id));
   const std::string who = fmt::format("{} of '{}'", cause, to_text(request.path));
   if (!why.empty()) {
     reason = fmt::format(": {}", why);

@@ -32,6 +32,8 @@ class SnapshotTransactor final : public mad::Transactor {
   /// Answers as if the requests were sent from `end_port`, an end port of `stored`. Both must outlive this object. A key that was set but
   /// is not stored has all bits set with Keys::hidden, so that the code that hides keys hides it; with Keys::shown it is zero.
   SnapshotTransactor(StoredFabric& stored, const sys::EndPort& end_port, Keys keys);
+  /// Answers as if the requests were sent from the port by which the fabric was read.
+  explicit SnapshotTransactor(StoredFabric& stored) : SnapshotTransactor(stored, stored.end_port(), Keys::hidden) {}
 
   /// The stored answer, or the stored failure; mad::NotRead for a request that was not sent. Throws NeedsFabric for all methods but Get and
   /// GetTable, which a file cannot answer. Throws UsageError for a damaged file.

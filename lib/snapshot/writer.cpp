@@ -8,8 +8,6 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/describe.hpp"
-#include "snapshot/old_content.hpp"
-#include "snapshot/origin.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/set/set_target.hpp"
 
@@ -35,6 +33,38 @@ std::shared_ptr<const mad::MadError> as_of_other_register(const mad::Request& re
   if (!is_register || reply.header().attribute_modifier() == request.attribute_modifier) return nullptr;
   return std::make_shared<const subnet::FalseAnswer>("The answer is of another register or index.", mad::to_mad(request), reply.bytes,
                                                      request.path);
+}
+
+/// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.
+void copy_content(Database& from, Database& to, Keys keys) {
+  for (const TableDefinition& table : raw_tables) {
+    // The columns by name: a file of an older format has another one.
+    std::string columns, places;
+    Statement column(to, fmt::format("SELECT name FROM pragma_table_info('{}')", table.name));
+    for (int at = 1; column.step(); ++at) {
+      columns += fmt::format("{}{}", at == 1 ? "" : ",", column.text(0));
+      places += fmt::format("{}?{}", at == 1 ? "" : ",", at);
+    }
+    Statement row(from, fmt::format("SELECT {} FROM {}", columns, table.name));
+    Statement copy(to, fmt::format("INSERT INTO {} VALUES({})", table.name, places));
+    while (row.step()) {
+      copy.bind_row(row);
+      std::vector<std::uint8_t> request, reply;
+      if (keys == Keys::hidden && table.name == "raw_failure") {
+        request = mad::without_keys(row.bytes(11));
+        reply = mad::without_keys(row.bytes(12));
+        copy.bind(12, Bytes(request)).bind(13, Bytes(reply));
+      } else if (keys == Keys::hidden && table.name == "raw_answer" && row.integer(6) == answered) {
+        const AnswerKey key = key_in(row);
+        const bool is_table = key.mgmt_class == mad::mgmt_class::sa;
+        if (const auto payload = without_keys_of(key, row.bytes(9))) {
+          reply = *payload;
+          copy.bind(9, is_table ? row.integer(8) : 1).bind(10, is_table ? Bytes(reply) : without_trailing_zeros(reply));
+        }
+      }
+      copy.run();
+    }
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
 #include "support/catch.hpp"
+#include "support/clear_changes.hpp"
 
 using namespace ib;
 
@@ -19,7 +20,7 @@ namespace {
 /// Random bytes for a structure, without what would change something in a device: that is never packed.
 std::vector<std::uint8_t> sendable_bytes(std::mt19937_64& random, const StructInfo& info, std::size_t size) {
   auto bytes = ibtest::random_bytes(random, size);
-  clear_changes(bytes, info);
+  ibtest::clear_changes(bytes, info);
   return bytes;
 }
 
@@ -101,25 +102,25 @@ TEST_CASE("values that do not fit do not touch their neighbours") {
 }
 
 TEST_CASE("every attribute is found by its class and number") {
-  for (const StructInfo* info : all_structs()) {
-    if (info->attribute_id < 0 || info->mgmt_class == 0 || !info->variant.empty() || info->register_id >= 0) continue;
-    INFO(info->iba_name);
-    const std::uint32_t oui = info->mgmt_class == 0x33 ? 0x1405 : 0;
-    CHECK(find_attribute(info->mgmt_class, info->class_version, static_cast<std::uint16_t>(info->attribute_id), oui) == info);
+  for (const StructInfo& info : all_structs()) {
+    if (info.attribute_id < 0 || info.mgmt_class == 0 || !info.variant.empty() || info.register_id >= 0) continue;
+    INFO(info.iba_name);
+    const std::uint32_t oui = info.mgmt_class == 0x33 ? 0x1405 : 0;
+    CHECK(find_attribute(info.mgmt_class, info.class_version, static_cast<std::uint16_t>(info.attribute_id), oui) == &info);
   }
 }
 
 TEST_CASE("every register is found by its number and the field that selects its layout") {
   std::size_t found = 0;
-  for (const StructInfo* info : all_structs()) {
-    if (info->register_id < 0) continue;
-    INFO(info->iba_name);
-    std::vector<std::uint8_t> bytes(info->bytes);
-    select_layout(bytes, *info);
-    const StructInfo* held = find_register(static_cast<std::uint32_t>(info->register_id), bytes);
+  for (const StructInfo& info : all_structs()) {
+    if (info.register_id < 0) continue;
+    INFO(info.iba_name);
+    std::vector<std::uint8_t> bytes(info.bytes);
+    select_layout(bytes, info);
+    const StructInfo* held = find_register(static_cast<std::uint32_t>(info.register_id), bytes);
     REQUIRE(held != nullptr);
-    CHECK(held->register_id == info->register_id);
-    CHECK((held == info || info->selector < 0));  // the layout for any page may have zero as one of its own
+    CHECK(held->register_id == info.register_id);
+    CHECK((held == &info || info.selector < 0));  // the layout for any page may have zero as one of its own
     ++found;
   }
   CHECK(found > 20);
@@ -132,7 +133,7 @@ TEST_CASE("no typed structure sends what would change something in a device") {
     const StructInfo& info = *find_struct(e.name);
     const std::vector<std::uint8_t> ones(info.bytes, 0xff);
     auto without = ones;
-    clear_changes(without, info);
+    ibtest::clear_changes(without, info);
     INFO(e.name);
     CHECK(e.make(ones).bytes == without);
     found += without != ones ? 1 : 0;
@@ -141,13 +142,13 @@ TEST_CASE("no typed structure sends what would change something in a device") {
 }
 
 TEST_CASE("generic layouts have no gap and fit their structure") {
-  for (const StructInfo* info : all_structs()) {
+  for (const StructInfo& info : all_structs()) {
     std::uint32_t at = 0;
-    for (const FieldInfo& f : info->fields) {
-      INFO(info->iba_name << "." << f.name.view());
+    for (const FieldInfo& f : info.fields) {
+      INFO(info.iba_name << "." << f.name.view());
       REQUIRE(f.bit_offset == at);
       at += f.bits * f.count;
     }
-    REQUIRE(at == info->bytes * 8);
+    REQUIRE(at == info.bytes * 8);
   }
 }

@@ -20,10 +20,8 @@ namespace {
 
 void request_all(snapshot::StoredFabric& stored) {
   const subnet::Subnet subnet = stored.read_fabric(nullptr).subnet;
-  const sys::DeviceList devices = stored.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
-  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
-  const path::Path start = path::IbDrPath(&port);
+  snapshot::SnapshotTransactor transactor(stored);
+  const path::Path start = path::IbDrPath(&stored.end_port());
   const subnet::NodeIndex end = std::min<subnet::NodeIndex>(static_cast<subnet::NodeIndex>(subnet.nodes().size()), 16);
   for (subnet::NodeIndex node = 0; node < end; ++node) {
     const path::Path path = subnet::smp_path(subnet, node, start);

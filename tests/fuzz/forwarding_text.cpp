@@ -25,9 +25,9 @@ void check(const StoredForwardingTable& table) {
     ibtest::must(table.says(table.routes[i].lid), "a row of which the table says nothing");
   }
   for (std::size_t i = 0; i < table.groups.size(); ++i) {
-    ibtest::must(table.groups[i].mlid.is_multicast() && !table.groups[i].ports[no_port], "not a group");
-    ibtest::must(i == 0 || table.groups[i - 1].mlid < table.groups[i].mlid, "groups that are not in order");
-    ibtest::must(table.says(table.groups[i].mlid), "a group of which the table says nothing");
+    ibtest::must(table.groups[i].lid.is_multicast() && !table.groups[i].ports[no_port], "not a group");
+    ibtest::must(i == 0 || table.groups[i - 1].lid < table.groups[i].lid, "groups that are not in order");
+    ibtest::must(table.says(table.groups[i].lid), "a group of which the table says nothing");
   }
 }
 

@@ -22,7 +22,7 @@ int try_input(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(mad::without_keys(mad));
   if (size < 3) return 0;
   const auto all = all_structs();
-  const auto& info = *all[(data[0] + 256U * data[1]) % all.size()];
+  const auto& info = all[(data[0] + 256U * data[1]) % all.size()];
   const Bytes payload = mad.subspan(2);
   if (payload.size() < info.bytes) return 0;
   const Keys keys = (data[0] & 32) != 0 ? Keys::shown : Keys::hidden;
@@ -40,20 +40,20 @@ int try_input(const std::uint8_t* data, std::size_t size) {
 std::vector<std::string> seeds() {
   std::vector<std::string> all;
   // A MAD of every class and of its attributes as far as they are known.
-  for (const auto* info : all_structs()) {
-    if (info->attribute_id < 0) continue;
+  for (const auto& info : all_structs()) {
+    if (info.attribute_id < 0) continue;
     std::string mad(256, '\x5a');
     mad[0] = 1;
-    mad[1] = static_cast<char>(info->mgmt_class);
-    mad[2] = static_cast<char>(info->class_version);
+    mad[1] = static_cast<char>(info.mgmt_class);
+    mad[2] = static_cast<char>(info.class_version);
     mad[3] = static_cast<char>(0x81);
-    mad[16] = static_cast<char>(info->attribute_id >> 8);
-    mad[17] = static_cast<char>(info->attribute_id);
+    mad[16] = static_cast<char>(info.attribute_id >> 8);
+    mad[17] = static_cast<char>(info.attribute_id);
     all.push_back(mad);
   }
   for (std::size_t i = 0; i < all_structs().size(); ++i) {
     all.push_back(std::string{static_cast<char>(i), static_cast<char>(i >> 8)} +
-                  std::string(std::max(all_structs()[i]->bytes, 16U), '\xc3'));
+                  std::string(std::max(all_structs()[i].bytes, 16U), '\xc3'));
   }
   // An IPv4 header behind what an IPv6 header left there.
   all.push_back(std::string("\x60\0\0\0\x01\x18\x11\x40", 8) + std::string(12, '\xfe') +

@@ -36,7 +36,7 @@ struct Tables {
       for (unsigned port = 0; port < group.ports.size(); ++port) {
         if (group.ports[port]) ports.add(port);
       }
-      multicast.add(at, group.mlid, ports);
+      multicast.add(at, group.lid, ports);
     }
   }
 

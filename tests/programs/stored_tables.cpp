@@ -122,9 +122,9 @@ mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
   for (auto& [table, reply] : kept) {
     if (!with_keys) sa::hide_keys(*table, reply.bytes);
     const bool once = table->info == &mad::ClassPortInfo::info();
-    fmt::print("kept {} {}\n", table->name, once ? 1 : sa::table_rows(reply, sa::least_size(*table->info)).records.size());
+    fmt::print("kept {} {}\n", sa::table_name(*table), once ? 1 : sa::table_rows(reply, sa::least_size(*table->info)).records.size());
   }
-  for (const sa::TableFailure& failure : failures) fmt::print("failed {} {}\n", failure.table->name, failure.why);
+  for (const sa::TableFailure& failure : failures) fmt::print("failed {} {}\n", sa::table_name(*failure.table), failure.why);
   Comparison comparison(rpc, kept);
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -79,9 +79,9 @@ FakePma::FakePma(FakeFabric& fabric, FakeFabric::NodeId node, unsigned first, un
     : fabric_(fabric), node_(node), first_(first), ports_(ports) {}
 
 std::uint64_t& FakePma::count(unsigned port, std::string_view counter, unsigned index) {
-  const auto has_it = [&](const StructInfo* info) {
-    if (info->mgmt_class != performance || info->attribute_id < 0) return false;
-    return std::ranges::any_of(info->fields, [&](const FieldInfo& f) { return is_counter(f) && f.name == counter && index < f.count; });
+  const auto has_it = [&](const StructInfo& info) {
+    if (info.mgmt_class != performance || info.attribute_id < 0) return false;
+    return std::ranges::any_of(info.fields, [&](const FieldInfo& f) { return is_counter(f) && f.name == counter && index < f.count; });
   };
   if (std::ranges::none_of(ib::all_structs(), has_it)) throw std::invalid_argument("no PM attribute has " + std::string(counter));
   return counts_[{port, std::string(counter), index}];

@@ -39,8 +39,8 @@ bool is_of_other_layout(const StructInfo& info, const std::string& name) {
       return !field.reserved && (field.name == member || (field.enumeration != nullptr && std::string(field.name) + "_text" == member));
     });
   };
-  return !has(info, name) && std::ranges::any_of(ib::all_structs(), [&](const StructInfo* other) {
-    return other->mgmt_class == info.mgmt_class && other->attribute_id == info.attribute_id && has(*other, name);
+  return !has(info, name) && std::ranges::any_of(ib::all_structs(), [&](const StructInfo& other) {
+    return other.mgmt_class == info.mgmt_class && other.attribute_id == info.attribute_id && has(other, name);
   });
 }
 /// Whether the numbers of the field are texts: keys, masks and IDs that do not fit a double.
@@ -215,10 +215,10 @@ class Checker {
 
   /// A structure that has all members of `value`. Only the header of a MAD shows which structure the MAD holds.
   static const StructInfo* fitting(const json& value) {
-    for (const StructInfo* info : ib::all_structs()) {
+    for (const StructInfo& info : ib::all_structs()) {
       Checker trial;
-      trial.structure("", *info, value);
-      if (trial.found.empty()) return info;
+      trial.structure("", info, value);
+      if (trial.found.empty()) return &info;
     }
     return nullptr;
   }

@@ -102,7 +102,7 @@ class TableTaker {
       for (unsigned port = 0; port < group.ports.size(); ++port) {
         if (group.ports[port]) ports.add(port);
       }
-      tables_.multicast.add(at, group.mlid, ports);
+      tables_.multicast.add(at, group.lid, ports);
     }
     tables_.multicast.set_known(at, is_known);
   }

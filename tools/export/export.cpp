@@ -60,6 +60,12 @@ class SeriesTexts {
   std::vector<std::string> texts_;
 };
 
+/// The content of a snapshot as an exporter would have read it, and the name of the file.
+struct StoredView {
+  std::string file;
+  metrics::View view;  ///< its reading has the time at which the snapshot ended
+};
+
 /// The samples of one family in one reading.
 std::string page_of(const metrics::View& view, const metrics::Exported& exported, const metrics::Family& family,
                     const std::string& labels) {
@@ -69,15 +75,15 @@ std::string page_of(const metrics::View& view, const metrics::Exported& exported
   return std::move(page.buffer());
 }
 
-/// Writes the history of `views`, which have readings and are sorted by their times: one family after another, the samples of a series
-/// together, as the format requires. With `timestamps` each sample has the time of its reading. `labels` are constant_labels().
-void write_history(const std::vector<metrics::View>& views, const metrics::Exported& exported, const std::string& labels, bool timestamps,
+/// Writes the history of snapshots, which are sorted by their times: one family after another, the samples of a series together, as the
+/// format requires. With `timestamps` each sample has the time of its reading. `labels` are constant_labels().
+void write_history(const std::vector<StoredView>& stored, const metrics::Exported& exported, const std::string& labels, bool timestamps,
                    TextOut& out) {
   for (const metrics::Family& family : metrics::families(exported)) {
     if (family.group.items == metrics::Items::exporter || family.group.is_live) continue;  // a snapshot does not have their data
     SeriesTexts series;
-    for (const metrics::View& view : views)
-      series.add(page_of(view, exported, family, labels), timestamps ? timestamp(view) : std::string());
+    for (const StoredView& one : stored)
+      series.add(page_of(one.view, exported, family, labels), timestamps ? timestamp(one.view) : std::string());
     out.write(series.comments);
     for (const std::string& text : series.texts()) out.write(text);
   }
@@ -86,30 +92,21 @@ void write_history(const std::vector<metrics::View>& views, const metrics::Expor
   out.write(end.buffer());
 }
 
-/// The content of a snapshot as an exporter would have read it, and the name of the file.
-struct StoredView {
-  std::string file;
-  metrics::View view;  ///< its reading has the time at which the snapshot ended
-};
-
 /// Reads a snapshot. Throws UsageError for a file that is not a snapshot, or has no counters.
 async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names) {
   const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
   if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError(why);
   const std::optional<std::int64_t> ended = stored->ended();
   if (!ended) throw UsageError(fmt::format("{} does not say when it was taken", in_quotes(file)));
-  const sys::DeviceList devices = stored->devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
-  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
+  snapshot::SnapshotTransactor transactor(*stored);
   auto fabric = std::make_shared<metrics::SweptFabric>();
-  static_cast<subnet::SweptSubnet&>(*fabric) = stored->read_fabric(&port);
+  static_cast<subnet::SweptSubnet&>(*fabric) = stored->read_fabric(&stored->end_port());
   fabric->names = std::move(names);
   fabric->list_devices();
   auto states = std::make_shared<const metrics::PortStates>(fabric->subnet);
   counters::KnownPmas pmas;
   metrics::CounterRound round(loop, fabric, states, exported.hcas, exported.details, pmas);
-  const path::Path start = path::IbDrPath(&port);
-  subnet::SurveyOptions options(start);
+  subnet::SurveyOptions options(path::IbDrPath(&stored->end_port()));
   counters::ReadingPlan plan = round.plan();
   std::vector<subnet::NodeIndex> nodes = round.nodes();
   co_await counters::read_pmas(transactor, fabric->subnet, std::move(nodes), std::move(plan), std::move(options));
@@ -160,37 +157,24 @@ class Export final : public Command {
       StoredView one = co_await read_snapshot(session.stack().loop(), file, exported_, std::move(names));
       stored.push_back(std::move(one));
     }
-    const std::vector<metrics::View> views = sorted(std::move(stored));
-    if (!emit.json()) write_history(views, exported_, labels_.text(), timestamps_, emit.text());
-    const ExportReport report = report_on(views);
+    const auto time = [](const StoredView& one) { return one.view.reading->time; };
+    std::ranges::sort(stored, {}, time);
+    const auto same = std::ranges::adjacent_find(stored, {}, time);
+    if (same != stored.end())  // a series has one sample a time
+      throw UsageError(fmt::format("{} and {} are of the same time", in_quotes(same->file), in_quotes(std::next(same)->file)));
+    if (!emit.json()) write_history(stored, exported_, labels_.text(), timestamps_, emit.text());
+    ExportReport report;
+    for (const StoredView& one : stored) {
+      const metrics::Reading& reading = *one.view.reading;
+      report.nodes += reading.devices.size();
+      report.ports += reading.rows.size();
+      report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
+    }
     emit(report);
     emit.raise(report.status());
   }
 
  private:
-  /// The views, sorted by time. Throws UsageError if two of them have the same time: a series has one sample a time.
-  static std::vector<metrics::View> sorted(std::vector<StoredView> stored) {
-    const auto time = [](const StoredView& one) { return one.view.reading->time; };
-    std::ranges::sort(stored, {}, time);
-    const auto same = std::ranges::adjacent_find(stored, {}, time);
-    if (same != stored.end())
-      throw UsageError(fmt::format("{} and {} are of the same time", in_quotes(same->file), in_quotes(std::next(same)->file)));
-    std::vector<metrics::View> views;
-    for (StoredView& one : stored) views.push_back(std::move(one.view));
-    return views;
-  }
-
-  static ExportReport report_on(const std::vector<metrics::View>& views) {
-    ExportReport report;
-    for (const metrics::View& view : views) {
-      const metrics::Reading& reading = *view.reading;
-      report.nodes += reading.devices.size();
-      report.ports += reading.rows.size();
-      report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
-    }
-    return report;
-  }
-
   std::vector<std::string> files_;
   std::optional<std::string> names_;
   metrics::Exported exported_;

@@ -29,7 +29,7 @@ struct Attribute {
 
   explicit Attribute(Bytes request) {
     const mad::HeaderView header(request);
-    info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), mad::oui_of(request));
+    info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), mad_oui(request));
     bytes = request.subspan(mad::data_area(header.mgmt_class()).offset);
     if (info != nullptr && info->bytes < bytes.size()) bytes = bytes.first(info->bytes);
   }

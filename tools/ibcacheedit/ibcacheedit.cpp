@@ -35,18 +35,15 @@ struct GuidEdit {
   Guid before, after;
 };
 
-/// Gives a node another GUID. The ports of a switch have the GUID of the switch.
-void set_guid(NetdiscCache& cache, CachedNode& node, Guid guid) {
-  node.guid = guid;
-  if (node.type != switch_type) return;
-  for (const std::uint32_t port : node.ports) cache.ports[port].guid = guid;
-}
-
-/// Edits a node of a type. This and the following functions return whether the node has the GUID of the edit.
+/// Edits a node of a type. The ports of a switch have the GUID of the switch. This and the following functions return whether the node has
+/// the GUID of the edit.
 template <std::uint8_t type>
 bool edit_node(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
   if (node.type != type || node.guid != edit.before) return false;
-  set_guid(cache, node, edit.after);
+  node.guid = edit.after;
+  for (const std::uint32_t port : node.ports) {
+    if (type == switch_type) cache.ports[port].guid = edit.after;
+  }
   return true;
 }
 
@@ -127,9 +124,7 @@ class CacheEdit : public Command {
   void write(const Manners& manners, Bytes file) const {
     try {
       replace_file(*changed_, file);
-    } catch (const SysError& error) {
-      manners.refuse(error, "caching new cache data failed");
-    } catch (const UsageError& error) {
+    } catch (const Error& error) {
       manners.refuse(error, "caching new cache data failed");
     }
   }

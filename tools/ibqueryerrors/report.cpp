@@ -122,12 +122,11 @@ bool ErrorRules::read_thresholds(const std::string& file) {
   } catch (const Error&) {
     return false;
   }
-  SettingLines lines(content);
-  while (const auto line = lines.next()) {
+  for (const SettingLine& line : setting_lines(content)) {
     for (const counters::CounterInfo* counter : error_counters()) {
       // Blanks before the name, or between it and '=', make the line one of another name.
-      if (!line->whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
-      set_threshold(*counter, c_number(std::string(line->value)));
+      if (!line.whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
+      set_threshold(*counter, c_number(std::string(line.value)));
     }
   }
   return true;

@@ -163,7 +163,7 @@ class RawFile {
     const StructInfo* info = find_attribute_in(mad);
     if (info == nullptr) return;
     const std::size_t data = std::min(mad::data_area(mad[1]).offset, mad.size());
-    for (const IdentityPlace& place : identity_places(mad.subspan(data), *info)) {
+    for (const FieldPlace& place : identity_places(mad.subspan(data), *info)) {
       if (data + place.offset + place.size <= mad.size())
         learn_word(value_of(mad.subspan(data + place.offset, place.size), place.field->kind == FieldKind::text));
     }
@@ -194,7 +194,7 @@ class RawFile {
     if (info == nullptr) return copy;
     const Content without_keys = without_secrets(Bytes(copy).subspan(data), *info);
     std::ranges::copy(without_keys, copy.begin() + static_cast<std::ptrdiff_t>(data));
-    for (const IdentityPlace& place : identity_places(mad.subspan(data), *info)) {
+    for (const FieldPlace& place : identity_places(mad.subspan(data), *info)) {
       if (data + place.offset + place.size > mad.size()) continue;
       const bool is_text = place.field->kind == FieldKind::text;
       const Content value = made_up(value_of(mad.subspan(data + place.offset, place.size), is_text), place.size, is_text);

@@ -291,7 +291,7 @@ class Saquery final : public Command {
     const sa::Pattern pattern(*type.info);
     const std::size_t equals = word.find('=');
     const std::string_view member =
-        equals != std::string_view::npos ? word.substr(0, equals) : type.members.substr(0, type.members.find_first_of("/ "));
+        equals != std::string_view::npos ? word.substr(0, equals) : type.members.view().substr(0, type.members.view().find_first_of("/ "));
     const auto place = find_path(pattern.form(), member);
     if (!place || place->field->kind != FieldKind::lid) return {};
     if (equals != std::string_view::npos) return word.substr(equals + 1);
@@ -401,7 +401,8 @@ class Saquery final : public Command {
     co_return pattern;
   }
 
-  /// A word that is a name takes the place of a LID. If the member cannot have the value `text`, throws UsageError, or with `tries` returns false.
+  /// A word that is a name takes the place of a LID. If the member cannot have the value `text`, throws UsageError, or with `tries` returns
+  /// false.
   static async::Task<bool> match_member(Session& session, sa::Pattern& pattern, std::string_view member, std::string text, bool tries) {
     const auto place = find_path(pattern.form(), member);
     std::optional<Lid> lid;

@@ -45,7 +45,7 @@ void add_diff(OptionSet& set, DiffOptions& options);
 struct DiffSide {
   const subnet::Subnet& subnet;
   std::vector<subnet::NodeIndex> nodes;
-  /// What the sweep of this fabric may have missed (subnet/diff/unseen.hpp) is not a difference. Null: it is one, as in infiniband-diags.
+  /// What the sweep of this fabric may have missed (subnet::Unseen) is not a difference. Null: it is one, as in infiniband-diags.
   const subnet::Failures* failures{};
 };
 

@@ -196,7 +196,8 @@ const Operation& find_operation(std::string_view word) {
   }
   // Abbreviations of what the references have stay what they are.
   const auto names = [](const Operation& op) {
-    return std::array{op.query->name, op.query->alias, op.attribute == nullptr ? std::string_view() : op.query->info->iba_name};
+    return std::array<std::string_view, 3>{op.query->name, op.query->alias,
+                                           op.attribute == nullptr ? std::string_view() : op.query->info->iba_name};
   };
   return find_by_prefix(word, operations(), &Operation::classic, names, "ibtool help smpquery");
 }

@@ -175,6 +175,9 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer&
   };
   reading.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "tables of the SA"); };
   const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
+  for (const sa::TableFailure& one : failed) {
+    if (one.error) writer.put_failure(snapshot::table_key(*one.table), *one.error);
+  }
   is_silent = result.answered == 0 && std::ranges::all_of(failed, has_timed_out);
   if (is_silent) {
     result.failures.push_back(
@@ -188,7 +191,7 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer&
     if (is_refused) {
       ++result.refused;
     } else {
-      const std::string why = fmt::format("The subnet administrator does not give its {}: {}", one.table->name, one.why);
+      const std::string why = fmt::format("The subnet administrator does not give its {}: {}", sa::table_name(*one.table), one.why);
       result.failures.push_back(
           failure_of_sa(one.error ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::false_answer, why, one.error));
     }
@@ -205,11 +208,8 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor&
   std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
   phy::Planes planes = co_await phy::read_planes(counting, subnet, stack.here(), nodes);
   std::vector<subnet::PortIndex> ports;
-  for (const subnet::NodeIndex node : nodes) {
-    for (unsigned number = 1; number < subnet.node(node).slots; ++number) {
-      const subnet::PortIndex port = subnet.port_of(node, number);
-      if (subnet.port(port).has_info) ports.push_back(port);
-    }
+  for (subnet::PortIndex port = 0; port < subnet.ports().size(); ++port) {
+    if (subnet.port(port).number != 0 && subnet.port(port).has_info) ports.push_back(port);
   }
   phy::ReadingOptions options = reading_options(stack, paths, vs_keys);
   options.histogram = true;
@@ -248,9 +248,9 @@ std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   for (const std::string_view word : split(text)) {
     const std::optional<Part> part = snapshot::find_part(word);
     if (!part) {
-      std::vector<std::string_view> names;
-      for (const snapshot::PartInfo& known : snapshot::all_parts) names.push_back(known.name);
-      throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, in_quotes(word), did_you_mean(word, names)));
+      const std::vector<std::string> names = part_names();
+      const std::vector<std::string_view> words(names.begin(), names.end());
+      throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, in_quotes(word), did_you_mean(word, words)));
     }
     parts.push_back(*part);
   }
@@ -290,14 +290,13 @@ class Snapshot final : public Command {
     });
     set.known_fabric({[this](const World&, const sys::EndPort&) { return std::optional(file_); }});  // of the time before
     set.notes(part_list());
-    set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
-              [this](std::string_view text) { only_ = parts_in(text, "--only"); });
-    set.offer(part_names());
-    set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
-    set.offer(part_names());
-    set.value("--also", "PART[,PART...]", "Read these parts too, of those that are left out unless they are named: attributes and phy.",
-              [this](std::string_view text) { also_ = parts_in(text, "--also"); });
-    set.offer(part_names());
+    const auto add_parts = [&set](const char* option, const char* help, auto& parts) {
+      set.value(option, "PART[,PART...]", help, [option, &parts](std::string_view text) { parts = parts_in(text, option); });
+      set.offer(part_names());
+    };
+    add_parts("--only", "Read these parts, and the topology.", only_);
+    add_parts("--skip", "Leave these parts out.", skip_);
+    add_parts("--also", "Read these parts too, of those that are left out unless they are named: attributes and phy.", also_);
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
     add_key(set, common, "-c --cckey", cc_key_, "KEY",
             "The CC_Key of requests for congestion control; anything but a number: read from the terminal.");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "iba/registry.hpp"
 #include "mad/channel/open.hpp"
 #include "mad/channel/umad.hpp"
 #include "mad/rmpp/rmpp.hpp"
@@ -97,7 +98,7 @@ std::uint32_t UmadDevice::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
-  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad)));
+  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], mad_oui(mad)));
   return static_cast<std::uint32_t>(id);
 }
 

@@ -172,8 +172,8 @@ TEST_CASE("multicast tables have columns, masks or numbers") {
     REQUIRE(found.tables.size() == 1);
     CHECK(found.tables[0].multicast);
     REQUIRE(found.tables[0].groups.size() == 2);
-    CHECK(found.tables[0].groups[0].mlid == Lid{0xc000});
-    CHECK(found.tables[0].groups[1].mlid == Lid{0xc002});
+    CHECK(found.tables[0].groups[0].lid == Lid{0xc000});
+    CHECK(found.tables[0].groups[1].lid == Lid{0xc002});
     CHECK(found.tables[0].groups[1].ports == std::bitset<256>{}.set(0).set(11));
     CHECK(found.tables[0].says(Lid{0xc001}));
     std::vector<std::size_t> all;

@@ -17,12 +17,12 @@ using namespace ib;
 using namespace ib::mad;
 
 TEST_CASE("every class has its attribute where its format says") {
-  for (const StructInfo* info : all_structs()) {
-    if (!info->format || info->iba_name == "SNMPFormat") continue;
-    const FieldInfo* data = find_field(*info, "data");
+  for (const StructInfo& info : all_structs()) {
+    if (!info.format || info.iba_name == "SNMPFormat") continue;
+    const FieldInfo* data = find_field(info, "data");
     REQUIRE(data != nullptr);
-    const DataArea area = data_area(info->mgmt_class);
-    INFO(info->iba_name);
+    const DataArea area = data_area(info.mgmt_class);
+    INFO(info.iba_name);
     REQUIRE(area.offset == data->bit_offset / 8);
     REQUIRE(area.size == data->bits * data->count / 8);
   }
@@ -73,7 +73,7 @@ TEST_CASE("an SA query has its key and mask in place") {
 TEST_CASE("a vendor MAD of range 2 carries its OUI") {
   const path::Path path = path::IbPath{};
   const auto mad = to_mad({.path = path, .mgmt_class = 0x33, .attribute_id = 0x10, .payload = {}, .oui = 0x001405});
-  REQUIRE(oui_of(mad) == 0x001405);
+  REQUIRE(mad_oui(mad) == 0x001405);
   REQUIRE(describe(mad) == "MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatPing(16)");
 }
 

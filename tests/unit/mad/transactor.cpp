@@ -7,6 +7,7 @@
 #include "iba-gen/ofa.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/registry.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
@@ -99,7 +100,7 @@ TEST_CASE("a request by descriptor equals the request by type") {
 TEST_CASE("a vendor's attribute goes with the OUI of its class") {
   Bench bench;
   bench.loop.run(bench.echo.get(bench.lid, ofa::SysStatPing::info()));
-  CHECK(oui_of(bench.echo.asked.back()) == ofa::SysStatPing::vendor_oui);
+  CHECK(mad_oui(bench.echo.asked.back()) == ofa::SysStatPing::vendor_oui);
 }
 
 TEST_CASE("an attribute of several classes is read in the class that the function names") {

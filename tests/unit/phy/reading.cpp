@@ -7,6 +7,7 @@
 #include "async/group.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "support/clear_changes.hpp"
 #include "support/swapped_lids.hpp"
 #include "support/temporary_directory.hpp"
 #include "unit/phy/reading_bench.hpp"
@@ -43,7 +44,7 @@ TEST_CASE_METHOD(Bench, "only Gets are sent, by IB port number, and no bit that 
       REQUIRE(info != nullptr);
       const Bytes attribute = Bytes(request).subspan(24, info->bytes);
       std::vector<std::uint8_t> without(attribute.begin(), attribute.end());
-      clear_changes(without, *info);
+      ibtest::clear_changes(without, *info);
       CHECK(std::ranges::equal(without, attribute));
       if (info->register_id >= 0) CHECK(read_number(attribute, *find_field(*info, "pnat")) == 1);
     }

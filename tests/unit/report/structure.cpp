@@ -71,15 +71,15 @@ TEST_CASE("keys, masks and IDs of 64 bits are texts of 16 digits, counters are n
 
 TEST_CASE("no number of an attribute is rounded by a reader with doubles, but for a counter") {
   constexpr unsigned bits_of_a_double = 53;
-  for (const StructInfo* info : all_structs()) {
-    const std::vector<std::uint8_t> ones(info->bytes, 0xff);
+  for (const StructInfo& info : all_structs()) {
+    const std::vector<std::uint8_t> ones(info.bytes, 0xff);
     std::string text;
     report::JsonSink sink(text);
-    report::visit_fields(sink, {}, ones, *info, Keys::shown);
+    report::visit_fields(sink, {}, ones, info, Keys::shown);
     const json fields = json::parse(text);
-    for (const FieldInfo& field : info->fields) {
+    for (const FieldInfo& field : info.fields) {
       if (field.reserved || field.kind != FieldKind::uint || field.count != 1) continue;
-      INFO(info->iba_name << "." << field.name.view());
+      INFO(info.iba_name << "." << field.name.view());
       const json& value = fields.at(std::string(field.name));
       if (value.is_number()) CHECK((field.counter || field.bits < bits_of_a_double));
       if (field.counter) CHECK(value.is_number());

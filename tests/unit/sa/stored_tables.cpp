@@ -124,7 +124,7 @@ struct Bench {
   std::string why;
   bool unread = false;
   sa::StoredAnswers answers{port, [this](const QueryInfo& table) -> std::optional<mad::Result<mad::Reply>> {
-                              const auto found = kept.find(table.name);
+                              const auto found = kept.find(sa::table_name(table));
                               if (found == kept.end()) return std::nullopt;
                               return found->second;
                             }};
@@ -166,8 +166,8 @@ sa::PathRecord path_between(unsigned from, unsigned to, std::uint64_t guid) {
 TEST_CASE("every table has a name and is requested once") {
   std::set<std::string_view> names;
   for (const QueryInfo& table : sa::stored_table_infos()) {
-    CHECK(names.insert(table.name).second);
-    CHECK(sa::find_stored_table(table.name) == &table);
+    CHECK(names.insert(sa::table_name(table)).second);
+    CHECK(sa::find_stored_table(sa::table_name(table)) == &table);
   }
   CHECK(sa::find_stored_table("zz") == nullptr);
   const sys::EndPort port = make_end_port(0);
@@ -175,7 +175,7 @@ TEST_CASE("every table has a name and is requested once") {
   std::set<std::string_view> kept;
   std::size_t last = 0;
   sa::TableReading reading;
-  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(table.name); };
+  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(sa::table_name(table)); };
   reading.progress = [&](std::size_t done, std::size_t all) {
     CHECK(done == ++last);
     CHECK(all == names.size());
@@ -212,10 +212,10 @@ TEST_CASE("a table that fails does not stop the others; one that takes no key co
   });
   std::set<std::string_view> kept;
   sa::TableReading reading;
-  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(table.name); };
+  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(sa::table_name(table)); };
   const std::vector<sa::TableFailure> failures = read(sa, reading);
   std::vector<std::string_view> failed;
-  for (const sa::TableFailure& failure : failures) failed.push_back(failure.table->name);
+  for (const sa::TableFailure& failure : failures) failed.push_back(sa::table_name(*failure.table));
   CHECK(failed == std::vector<std::string_view>{"NodeRecord", "LinkRecord", "PKeyTableRecord", "MCMemberRecord"});
   CHECK(failures[0].error->status() == 0x000c);
   CHECK(failures[1].error == nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The facts of the host's device: what is stored of a device is read back whole.
-#include "snapshot/origin.hpp"
+#include "snapshot/snapshot.hpp"
 
 #include <map>
 #include <memory>

@@ -79,8 +79,7 @@ TEST_CASE("Only the owner can read a snapshot, which it has the port by which it
   REQUIRE(::stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0600);
   Snapshot snapshot(file);
-  const sys::DeviceList devices = snapshot.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(snapshot.port_number()));
+  const sys::EndPort& port = snapshot.end_port();
   CHECK(port.name() == small.fabric.end_port().name());
   CHECK(port.lid == small.fabric.end_port().lid);
   CHECK(port.gids.entries() == small.fabric.end_port().gids.entries());

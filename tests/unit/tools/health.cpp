@@ -224,6 +224,10 @@ TEST_CASE("health: a manager that is there and silent is the finding, and no oth
   CHECK(hung["findings"][0]["level"] == "error");
   CHECK(hung["findings"][0]["ends"][0]["lid"] == 1);
   CHECK_THAT(hung["findings"][0]["remedy"].get<std::string>(), contains("restart that one"));
+  CHECK_THAT(hung["findings"][0]["text"].get<std::string>(), contains("its subnet administrator does not answer either"));
+  const std::string file = f.directory.file("hung");
+  REQUIRE(ibtool(f.fabric, {"snapshot", file}).status == 4);
+  CHECK(f.found({"--from", file}, 1)["findings"][0]["text"] == hung["findings"][0]["text"]);
 }
 
 TEST_CASE("health: a manager that hangs is waited for while the window passes") {

@@ -76,7 +76,7 @@ TEST_CASE("attributes that iba-defs marks are names of smpquery and saquery, in 
   const std::string query_words = ibtool(f.fabric, {"completion", "--words", "--", "query", "SubnGet", ""}).out;
   REQUIRE(queries(&QueryInfo::by_smp).size() > 20);
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
-    INFO(query.name);
+    INFO(query.name.view());
     CHECK(tools::smpquery::find_operation(query.name).query->info == query.info);
     if (!query.alias.empty()) CHECK(tools::smpquery::find_operation(query.alias).query->info == query.info);
     CHECK(tools::smpquery::find_operation(query.info->iba_name).query->info == query.info);
@@ -89,7 +89,7 @@ TEST_CASE("attributes that iba-defs marks are names of smpquery and saquery, in 
   }
   REQUIRE(queries(&QueryInfo::by_sa).size() > 20);
   for (const QueryInfo& query : queries(&QueryInfo::by_sa)) {
-    INFO(query.name);
+    INFO(query.name.view());
     CHECK(sa::find_record_type(query.name).info == query.info);
     CHECK(lists(sa_help, query.name));
     CHECK_THAT(sa_words, contains(std::string(query.name)));
@@ -101,7 +101,7 @@ TEST_CASE("GMP attributes that iba-defs marks belong to a part of a snapshot") {
   std::size_t count = 0;
   for (const QueryInfo& query : all_queries()) {
     if (query.by_smp() || query.by_sa()) continue;
-    INFO(query.name);
+    INFO(query.name.view());
     ++count;
     CHECK(query.mgmt_class == query.info->mgmt_class);
     CHECK(snapshot::find_part(query.part).has_value());
@@ -120,7 +120,7 @@ TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, 
   REQUIRE(taken.status == 4);  // no node has an agent for registers
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     for (const std::string form : {"--format=text", "--json"}) {
-      INFO(query.name << form);
+      INFO(query.name.view() << form);
       const auto live = ibtool(f.fabric, {"smpquery", std::string(query.name), "1", form});
       CHECK(live.err.empty());
       REQUIRE(live.status == 0);
@@ -164,7 +164,7 @@ TEST_CASE("an attribute of a vendor is not sent to a device of another one") {
   Rich f;
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     if (!query.vendor || tools::smpquery::find_operation(query.name).attribute != nullptr) continue;
-    INFO(query.name);
+    INFO(query.name.view());
     f.fabric.node(f.leaf).info.vendor_id = 0x66a;
     f.asked.clear();
     const auto done = ibtool(f.fabric, {"smpquery", std::string(query.name), "1"});
@@ -223,7 +223,7 @@ TEST_CASE("smpquery --all: nodes, from a snapshot, wrong words") {
   REQUIRE(ibtool(f.fabric, {"snapshot", file, "--also", "attributes,phy", "--skip", "sa,counters,details,congestion,vendor"}).status == 4);
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     if (query.access == Access::block || query.part == "sminfo") continue;
-    INFO(query.name);
+    INFO(query.name.view());
     const auto live = ibtool(f.fabric, {"smpquery", "--all", std::string(query.name), "--json"});
     const auto stored = ibtool(f.fabric, {"smpquery", "--all", std::string(query.name), "--json", "--from", file});
     CHECK(live.status == 0);

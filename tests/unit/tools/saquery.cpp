@@ -38,7 +38,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
   });
   for (const QueryInfo& type : sa::record_types()) {
     for (const bool internal : {false, true}) {
-      INFO(type.name << internal);
+      INFO(type.name.view() << internal);
       const std::string name(type.name), names = internal ? "--int-names" : "-K";
       const auto text = ibtool(subnet.fabric, {"saquery", name, names});
       const auto document = ibtool(subnet.fabric, {"saquery", name, "--json", "-K"});

@@ -60,7 +60,7 @@ struct Sample {
 };
 
 void fill(MutableBytes bytes, const StructInfo& info) {
-  for (const SecretPlace& place : secret_places(info)) {
+  for (const FieldPlace& place : secret_places(info)) {
     for (std::size_t i = 0; i < place.size; ++i) bytes[place.offset + i] = static_cast<std::uint8_t>(pattern >> (56 - 8 * (i % 8)));
   }
 }
@@ -87,15 +87,15 @@ void add_mads(std::vector<Sample>& samples, const Sample& attribute) {
 /// Every structure that has a key, alone and in MADs; every MAD whose header has one; the notice of a wrong M_Key.
 std::vector<Sample> make_samples() {
   std::vector<Sample> samples;
-  for (const StructInfo* info : all_structs()) {
-    Sample sample{std::string(info->iba_name), info, std::vector<std::uint8_t>(info->bytes)};
-    fill(sample.bytes, *info);
-    if (info->format) {
+  for (const StructInfo& info : all_structs()) {
+    Sample sample{std::string(info.iba_name), &info, std::vector<std::uint8_t>(info.bytes)};
+    fill(sample.bytes, info);
+    if (info.format) {
       sample.bytes[0] = 1;
-      sample.bytes[1] = info->mgmt_class;
-      sample.bytes[2] = info->class_version;
+      sample.bytes[1] = info.mgmt_class;
+      sample.bytes[2] = info.class_version;
     }
-    const FieldInfo* details = find_field(*info, "data_details");
+    const FieldInfo* details = find_field(info, "data_details");
     if (details != nullptr) {
       constexpr std::uint16_t bad_m_key = 256;
       sample.bytes[0] |= 0x80;  // generic
@@ -103,7 +103,7 @@ std::vector<Sample> make_samples() {
       fill(MutableBytes(sample.bytes).subspan(details->bit_offset / 8), *find_trap(bad_m_key));
     }
     add_mads(samples, sample);
-    if (has_secrets(sample.bytes, *info)) samples.push_back(std::move(sample));
+    if (has_secrets(sample.bytes, info)) samples.push_back(std::move(sample));
   }
   return samples;
 }
@@ -232,12 +232,12 @@ TEST_CASE("no generic printer shows a key of any structure without -K") {
 TEST_CASE("every field that is called a key is marked, or is known to be none") {
   const std::set<std::string_view> open{"p_key",      "q_key", "r_key",         "redirect_p_key", "redirect_q_key", "trap_p_key",
                                         "trap_q_key", "key",   "service_p_key", "local_q_key",    "local_cm_q_key", "magic_key"};
-  for (const StructInfo* info : all_structs()) {
-    for (const FieldInfo& field : info->fields) {
+  for (const StructInfo& info : all_structs()) {
+    for (const FieldInfo& field : info.fields) {
       if (field.name != "key" && !field.name.view().ends_with("_key")) continue;
-      INFO(info->iba_name << " " << field.name.view());
+      INFO(info.iba_name << " " << field.name.view());
       // A "key" of the vendor's attributes opens devices; that of the IBA's, of a service or a path, does not.
-      const bool is_of_vendor = field.name == "key" && info->iba_name.starts_with("Mlx");
+      const bool is_of_vendor = field.name == "key" && info.iba_name.starts_with("Mlx");
       CHECK(field.secret != (open.contains(field.name) && !is_of_vendor));
     }
   }

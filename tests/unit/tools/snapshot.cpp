@@ -159,6 +159,10 @@ TEST_CASE_METHOD(Bench, "nodes that do not answer are listed once and counted, a
     sa.asked.clear();
     take({"--only", "sa,counters"});
     CHECK(sa.asked.size() == 4);  // the tries of one query
+    const Outcome live = ibtool(fabric, {"saquery", "NR"}), stored = ibtool(fabric, {"saquery", "NR", "--from", file});
+    CHECK(live.status == 3);
+    CHECK(stored.status == live.status);
+    CHECK(stored.err == live.err);
   }
 }
 

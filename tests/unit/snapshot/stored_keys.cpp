@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Keys in stored answers are found wherever iba-defs/ marks one.
-#include "snapshot/old_content.hpp"
+#include "snapshot/answer_key.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -13,7 +13,7 @@
 #include "mad/request.hpp"
 #include "support/catch.hpp"
 
-namespace snapshot_old_content_tests {
+namespace snapshot_stored_keys_tests {
 
 using namespace ib;
 
@@ -38,12 +38,12 @@ bool is_found(std::uint8_t mgmt_class, const StructInfo& info, const std::vector
 
 TEST_CASE("A key in a stored answer is found, whatever attribute holds it") {
   std::size_t found = 0;
-  for (const StructInfo* info : all_structs()) {
-    for (const AttributeClass& of : classes_of(*info)) {
-      const auto attribute = static_cast<std::uint16_t>(info->attribute_id);
+  for (const StructInfo& info : all_structs()) {
+    for (const AttributeClass& of : classes_of(info)) {
+      const auto attribute = static_cast<std::uint16_t>(info.attribute_id);
       const bool is_stored =
-          of.mgmt_class != mad::mgmt_class::sa && find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), attribute) == info;
-      if (is_stored) found += is_found(of.mgmt_class, *info, std::vector<std::uint8_t>(info->bytes, 0xff)) ? 1 : 0;
+          of.mgmt_class != mad::mgmt_class::sa && find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), attribute) == &info;
+      if (is_stored) found += is_found(of.mgmt_class, info, std::vector<std::uint8_t>(info.bytes, 0xff)) ? 1 : 0;
     }
   }
   CHECK(found > 2);
@@ -60,4 +60,4 @@ TEST_CASE("A key in the data of a trap is found") {
   CHECK(found > 0);
 }
 
-}  // namespace snapshot_old_content_tests
+}  // namespace snapshot_stored_keys_tests
