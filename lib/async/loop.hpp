@@ -5,16 +5,68 @@
 
 #include <poll.h>
 
+#include <cstddef>
 #include <vector>
 
 #include "async/clock.hpp"
-#include "async/timer.hpp"
 #include "base/list.hpp"
 
 namespace ib::async {
 
 template <class T>
 class Task;
+
+class TimerHeap;
+
+/// Base of objects with one deadline. The destructor disarms the timer.
+class Timer {
+ public:
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  virtual ~Timer() { disarm(); }
+
+  /// The loop calls this when the deadline has come. The timer is disarmed. Must not throw.
+  virtual void expired() = 0;
+  bool armed() const { return heap_ != nullptr; }
+  void disarm();
+
+ private:
+  friend class TimerHeap;
+  TimerHeap* heap_{};
+  std::size_t index_{};
+  Time deadline_{};
+};
+
+/// The armed timers of a loop in a binary heap. Does not own them: they are part of their owners and know their position in the heap. Most
+/// timeouts are disarmed before they fire; disarming costs O(log n) and leaves no stale entry.
+class TimerHeap {
+ public:
+  TimerHeap() = default;
+  TimerHeap(const TimerHeap&) = delete;
+  TimerHeap& operator=(const TimerHeap&) = delete;
+  ~TimerHeap();
+
+  bool empty() const { return heap_.empty(); }
+  /// The next deadline; the heap must not be empty.
+  Time next() const { return heap_.front()->deadline_; }
+  /// Arms `timer`, or moves it if it is armed already.
+  void arm(Timer& timer, Time deadline);
+  void remove(Timer& timer);
+  /// Removes and returns the earliest timer whose deadline is not after `now`, or null. Timers with equal deadlines come in any order.
+  Timer* pop_due(Time now);
+
+ private:
+  void place(std::size_t index, Timer* timer);
+  void sift_up(std::size_t index);
+  void sift_down(std::size_t index);
+
+  std::vector<Timer*> heap_;
+};
+
+inline void Timer::disarm() {
+  if (heap_ != nullptr) heap_->remove(*this);
+}
 
 /// Base of objects that a Loop can fire. A ReadyNode is part of the object that wants to run (a coroutine's promise, a child of a group),
 /// so queueing allocates nothing. An object that is destroyed while queued removes itself from the queue.

@@ -26,7 +26,8 @@ class Once {
     const auto known = slots_.find(key);
     return known != slots_.end() && known->second->value ? &*known->second->value : nullptr;
   }
-  void erase(const Key& key) { slots_.erase(key); }
+  /// The number of values that are kept or being fetched.
+  std::size_t size() const { return slots_.size(); }
   void clear() { slots_.clear(); }
   /// The value of `key`: the kept value; else the value that another task is fetching now; else the result of `fetch`. `fetch` is started
   /// only in the third case. If the fetching task is cancelled or throws, one of the waiting tasks starts its own `fetch`. The object must

@@ -61,7 +61,7 @@ Task<> mark_end(Task<> work, bool& is_done) {
 
 }  // namespace
 
-SignalPipe::SignalPipe(Loop& loop) {
+SignalPipe::SignalPipe(Loop& loop, std::function<void()> came) : came_(std::move(came)) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw SysError(errno, "pipe", "for signals");
   reader_.reset(ends[0]);
@@ -69,8 +69,15 @@ SignalPipe::SignalPipe(Loop& loop) {
   loop.watch(*this, reader_.get(), POLLIN);
 }
 
-Interrupt::Interrupt(Loop& loop) : SignalPipe(loop) {
-  interrupt_pipe = writer_.get();
+void SignalPipe::ready(short /*revents*/) {
+  std::array<char, 64> bytes{};
+  while (::read(reader_.get(), bytes.data(), bytes.size()) > 0) {
+  }
+  came_();
+}
+
+Interrupt::Interrupt(Loop& loop) : pipe_(loop, [this] { came_.set(); }) {
+  interrupt_pipe = pipe_.writer();
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   for (const int signal : signals) ::sigaddset(&action.sa_mask, signal);  // one handler at a time
@@ -78,16 +85,10 @@ Interrupt::Interrupt(Loop& loop) : SignalPipe(loop) {
 }
 
 Interrupt::~Interrupt() {
-  unwatch();
   for (std::size_t i = 0; i < signals.size(); ++i) {
     if (taken_over_[i]) ::sigaction(signals[i], &fallbacks[i], nullptr);
   }
   interrupt_pipe = -1;
-}
-
-void Interrupt::ready(short /*revents*/) {
-  unwatch();
-  came_.set();
 }
 
 void replace_fallback(void (*usual)(int), void (*handler)(int)) {
@@ -106,8 +107,8 @@ Task<bool> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work) {
   co_return is_done;
 }
 
-Hangup::Hangup(Loop& loop, std::function<void()> came) : SignalPipe(loop), came_(std::move(came)) {
-  hangup_pipe = writer_.get();
+Hangup::Hangup(Loop& loop, std::function<void()> came) : pipe_(loop, std::move(came)) {
+  hangup_pipe = pipe_.writer();
   struct sigaction action {};
   action.sa_handler = on_hangup;
   action.sa_flags = SA_RESTART;
@@ -115,16 +116,8 @@ Hangup::Hangup(Loop& loop, std::function<void()> came) : SignalPipe(loop), came_
 }
 
 Hangup::~Hangup() {
-  unwatch();
   if (taken_over_) ::sigaction(SIGHUP, &before_, nullptr);
   hangup_pipe = -1;
-}
-
-void Hangup::ready(short /*revents*/) {
-  std::array<char, 64> bytes{};
-  while (::read(reader_.get(), bytes.data(), bytes.size()) > 0) {
-  }
-  came_();
 }
 
 }  // namespace ib::async

@@ -14,29 +14,34 @@ namespace ib::async {
 
 /// A pipe into which a signal handler writes and that the loop watches. A signalfd would need the signals blocked in every thread, and
 /// preload libraries start threads before main().
-class SignalPipe : public PollSource {
- protected:
-  /// Throws SysError.
-  explicit SignalPipe(Loop& loop);
+class SignalPipe final : private PollSource {
+ public:
+  /// Calls `came` each time that a signal has come. Throws SysError.
+  SignalPipe(Loop& loop, std::function<void()> came);
+  int writer() const { return writer_.get(); }
+
+ private:
+  void ready(short revents) override;
+
+  std::function<void()> came_;
   UniqueFd reader_, writer_;
 };
 
 /// While an Interrupt exists, SIGINT and SIGTERM complete wait() instead of ending the program. A second signal of either kind
 /// ends the program. A signal that was ignored before stays ignored. The destructor restores the earlier handlers. Only one
 /// Interrupt may exist at a time.
-class Interrupt final : private SignalPipe {
+class Interrupt {
  public:
   /// Throws SysError.
   explicit Interrupt(Loop& loop);
-  ~Interrupt() override;
+  ~Interrupt();
 
   /// Waits for a signal. Returns at once if a signal has come already.
   Task<> wait() { co_await came_; }
 
  private:
-  void ready(short revents) override;
-
   Event came_;
+  SignalPipe pipe_;
   std::array<bool, 2> taken_over_{};  ///< SIGINT and SIGTERM
 };
 
@@ -49,16 +54,14 @@ Task<bool> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work);
 
 /// While a Hangup exists, SIGHUP calls a function in place of ending the program, each time that it comes. A SIGHUP that was ignored before
 /// stays ignored. The destructor restores the earlier handler. Only one Hangup may exist at a time.
-class Hangup final : private SignalPipe {
+class Hangup {
  public:
   /// Throws SysError.
   Hangup(Loop& loop, std::function<void()> came);
-  ~Hangup() override;
+  ~Hangup();
 
  private:
-  void ready(short revents) override;
-
-  std::function<void()> came_;
+  SignalPipe pipe_;
   struct sigaction before_ {};
   bool taken_over_{};
 };

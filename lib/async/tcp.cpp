@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -25,11 +24,9 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-int family(IpVersion version) { return version == IpVersion::v4 ? AF_INET : version == IpVersion::v6 ? AF_INET6 : AF_UNSPEC; }
-
 Addresses addresses_of(const std::string& host, std::uint16_t port, IpVersion version) {
   addrinfo hints{};
-  hints.ai_family = family(version);
+  hints.ai_family = version == IpVersion::v4 ? AF_INET : version == IpVersion::v6 ? AF_INET6 : AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);

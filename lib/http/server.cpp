@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "async/timer.hpp"
+#include "async/loop.hpp"
 #include "base/error.hpp"
 #include "base/letter_case.hpp"
 #include "base/parse.hpp"

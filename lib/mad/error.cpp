@@ -47,8 +47,6 @@ std::string sa_text(Bytes request, unsigned code) {
   return code != 0 && code < texts.size() ? texts[code] : fmt::format("The SA refuses {} (status {})", request_text(request), code);
 }
 
-std::vector<std::uint8_t> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
-
 /// The request and its path in python-rdma's words, for -v. Empty for an error that has only its message.
 std::string rpc_text(const MadError& error) {
   const Bytes request = error.request();
@@ -115,6 +113,10 @@ std::string attribute_text(Bytes request) {
   return *port == all_ports ? name + " of all ports" : fmt::format("{} of port {}", name, *port);
 }
 
+namespace {
+
+/// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
+/// sent because its destination was already silent.
 std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited) {
   const std::string what = attribute_text(request);
   if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
@@ -126,6 +128,7 @@ std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries,
   return fmt::format("No answer from {} {} {} ({})", whom, is_set(request) ? "to the Set of" : "about", what, effort);
 }
 
+/// The sentence for a status other than 0: "LID 4 does not support SwitchInfo (status 0xc)".
 std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
   const HeaderView header(reply);
   if (header.mgmt_class() == mgmt_class::sa) whom = "The SA";
@@ -151,6 +154,8 @@ std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
   }
 }
 
+}  // namespace
+
 std::string plain_text(const MadError& error, std::string_view whom) {
   if (const auto* const timeout = dynamic_cast<const MadTimeout*>(&error))
     return no_answer_text(error.request(), whom, timeout->tries(), timeout->waited());
@@ -159,7 +164,7 @@ std::string plain_text(const MadError& error, std::string_view whom) {
 }
 
 MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
-    : Error(std::move(message)), request_(copied(request)), reply_(copied(reply)), path_(std::move(path)) {}
+    : Error(std::move(message)), request_(request.begin(), request.end()), reply_(reply.begin(), reply.end()), path_(std::move(path)) {}
 
 void MadError::raise_with(std::string text) const {
   try {
@@ -207,8 +212,6 @@ std::optional<unsigned> unanswered_tries(const Error& error) {
 
 MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
     : MadError(status_text(request, reply, target_text(path)), request, reply, path) {}
-
-MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path) : MadStatusError(request, reply, path) {}
 
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path) {
   const std::uint16_t status = HeaderView(reply).status();

@@ -76,15 +76,12 @@ class MadStatusError : public MadError {
  public:
   MadStatusError(Bytes request, Bytes reply, const path::Path& path);
   [[noreturn]] void raise() const override { throw *this; }
-
- protected:
-  using MadError::MadError;
 };
 
 /// The node answered with a class-specific status.
 class MadClassError : public MadStatusError {
  public:
-  MadClassError(Bytes request, Bytes reply, const path::Path& path);
+  using MadStatusError::MadStatusError;
   std::uint8_t code() const { return class_code(status()); }
   [[noreturn]] void raise() const override { throw *this; }
 };
@@ -124,13 +121,6 @@ std::optional<unsigned> port_of_request(Bytes request);
 
 /// "PortInfo of port 20", "NodeInfo": the attribute that a request is about, and the port.
 std::string attribute_text(Bytes request);
-
-/// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
-/// sent because its destination was already silent.
-std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited);
-
-/// The sentence for a status other than 0: "LID 4 does not support SwitchInfo (status 0xc)".
-std::string status_text(Bytes request, Bytes reply, std::string_view whom);
 
 /// The sentence of `error` with another name of the destination. For an error that is neither a timeout nor a status: its message.
 std::string plain_text(const MadError& error, std::string_view whom);

@@ -37,8 +37,6 @@ constexpr RpcName table[] = {
 
 }  // namespace
 
-bool RpcName::sets() const { return changes_something(method); }
-
 std::span<const RpcName> rpc_names() { return table; }
 
 const RpcName* find_rpc(std::string_view name) {

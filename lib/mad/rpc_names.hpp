@@ -23,9 +23,6 @@ struct RpcName {
   std::string_view name;
   std::uint8_t mgmt_class;  ///< 0: the vendor class of the attribute
   std::uint8_t method;
-
-  /// Whether the RPC changes something.
-  bool sets() const;
 };
 
 /// Every RPC for which at least one attribute is known.

@@ -20,13 +20,9 @@ void serve_ping(Server& server, const std::string& host, std::uint32_t oui = ope
 /// The text of the processor information: one line for each processor, in infiniband-diags' words.
 std::string cpu_text(std::span<const sys::Cpu> cpus);
 
-/// The texts that ibsysstat requests.
-struct HostText {
-  std::string host, cpus;
-};
-/// Answers the requests of ibsysstat: the ping with its own cookie, the host name, the processors (by RMPP if the text needs
-/// it), and the ClassPortInfo, whose trap fields can be set.
-void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui = openib_oui);
+/// Answers the requests of ibsysstat: the ping with its own cookie, the host name, the text of the processors (by RMPP if it is long), and
+/// the ClassPortInfo, whose trap fields can be set.
+void serve_sysstat(Server& server, const std::string& host, const std::string& cpus, std::uint32_t oui = openib_oui);
 /// Answers only the ping of class 0x33.
 void serve_sysstat_ping(Server& server, std::uint32_t oui = openib_oui);
 

@@ -9,13 +9,16 @@
 
 namespace ib::mad {
 
+void LineTracer::dump(std::string_view what, Bytes mad) const {
+  if (detail_ >= 2) write_(fmt::format("{} {}\n{}", what, describe(mad), dump_packet(mad, keys_)));
+}
+
 void LineTracer::completed(Bytes request, const path::Path& path, Bytes reply) {
   const std::string what = describe(request);
   write_(reply.empty() ? fmt::format("RPC {} TIMED OUT to '{}'.", what, path::to_text(path))
                        : fmt::format("RPC {} completed to '{}' len {}.", what, path::to_text(path), reply.size()));
-  if (detail_ < 2) return;
-  write_(fmt::format("Request {}\n{}", what, dump_packet(request, keys_)));
-  if (!reply.empty()) write_(fmt::format("Reply {}\n{}", describe(reply), dump_packet(reply, keys_)));
+  dump("Request", request);
+  if (!reply.empty()) dump("Reply", reply);
 }
 
 void LineTracer::retried(Bytes request, const path::Path& path) {
@@ -35,12 +38,12 @@ void LineTracer::segment(Bytes mad, const path::Path& path, bool sent) {
 
 void LineTracer::requested(Bytes mad, const path::Path& path) {
   write_(fmt::format("RPC {} received from '{}' len {}.", describe(mad), path::to_text(path), mad.size()));
-  if (detail_ >= 2) write_(fmt::format("Incoming request {}\n{}", describe(mad), dump_packet(mad, keys_)));
+  dump("Incoming request", mad);
 }
 
 void LineTracer::replied(Bytes mad, const path::Path& path) {
   write_(fmt::format("RPC {} reply to '{}'", describe(mad), path::to_text(path)));
-  if (detail_ >= 2) write_(fmt::format("Outgoing reply {}\n{}", describe(mad), dump_packet(mad, keys_)));
+  dump("Outgoing reply", mad);
 }
 
 }  // namespace ib::mad

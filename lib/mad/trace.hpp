@@ -74,6 +74,8 @@ class LineTracer final : public Tracer {
   void replied(Bytes mad, const path::Path& path) override;
 
  private:
+  void dump(std::string_view what, Bytes mad) const;
+
   int detail_;
   Write write_;
   Keys keys_;

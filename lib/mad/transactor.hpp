@@ -4,8 +4,8 @@
 //
 // Requests of all classes have the same shape: path, attribute modifier, value. The attribute is a descriptor (its bytes stay as
 // they are) or, for the classes that programs set and get most, a type (its bytes are packed and unpacked); it determines the
-// class of the request. The names come from the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function
-// has a twin try_… that returns the error instead of throwing it. The methods of the subnet administrator are in sa/subn_adm.hpp.
+// class of the request. The names come from the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). A function try_…
+// returns its error; the others, and taken(), throw it. The methods of the subnet administrator are in sa/subn_adm.hpp.
 //
 // Paths and bytes given by reference must live until the call has ended: await the call at once, or keep them in the frame of
 // the task that awaits it.
@@ -71,16 +71,9 @@ class Transactor {
                                                   Bytes value = {}, Reason reason = requested) {
     return try_untyped(method::get, path, info, modifier, value, reason);
   }
-  Task<std::vector<std::uint8_t>> get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0, Bytes value = {},
-                                      Reason reason = requested) {
-    return taken(try_get(path, info, modifier, value, reason));
-  }
   /// Set of an attribute. The result is the node's answer, which contains the values that the node really set.
   Task<Result<std::vector<std::uint8_t>>> try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
     return try_untyped(method::set, path, info, modifier, value, requested);
-  }
-  Task<std::vector<std::uint8_t>> set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
-    return taken(try_set(path, info, modifier, value));
   }
 
   /// SubnGet(T). `value` holds the fields that a request of T needs (the SM_Key of an SMInfo).

@@ -167,7 +167,7 @@ bool is_spec(std::string_view text) {
   return begin.starts_with("IBPath(") || begin.starts_with("IBDRPath(");
 }
 
-ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options) {
+ParsedTarget parse_target(std::string_view text, const ParseOptions& options) {
   std::string target(text);
   if (options.form == Form::direct) {
     if (const auto number = parse_number(trim(text))) target = fmt::format("{},", *number);
@@ -180,12 +180,6 @@ ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options
   if (!parsed.path) return parsed;
   std::string why = why_not(options.form, *parsed.path);
   return why.empty() ? parsed : refused(std::move(why));
-}
-
-Path parse_target(std::string_view text, const ParseOptions& options) {
-  ParsedTarget parsed = try_parse_target(text, options);
-  if (!parsed.path) throw UsageError(std::move(parsed.why));
-  return std::move(*parsed.path);
 }
 
 }  // namespace ib::path

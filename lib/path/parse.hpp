@@ -25,6 +25,12 @@ struct ParseOptions {
   Form form = Form::any;
 };
 
+/// A path, or the reason why a text means none.
+struct ParsedTarget {
+  std::optional<Path> path;
+  std::string why;  ///< empty if there is a path
+};
+
 /// The path to `text`, which is one of
 ///
 ///     fe80::2:c903:0:1491           port GID; a prefix other than fe80:: selects the end port of that subnet
@@ -39,20 +45,12 @@ struct ParseOptions {
 ///
 /// The path is only as complete as the text: the path to a GID has no LIDs yet. A spec with DLID and SL is complete: if it has no SLID, the
 /// SLID is the LID of the end port. The path's end_port is the one that the text names, else require_end_port, else default_end_port.
-/// Throws UsageError. Its message is only the reason; callers put the argument before it.
-Path parse_target(std::string_view text, const ParseOptions& options = {});
+/// Throws UsageError only for a wrong path spec. Its message is only the reason, as ParsedTarget::why is; callers put the argument before
+/// it.
+ParsedTarget parse_target(std::string_view text, const ParseOptions& options = {});
 
 /// The end of the complaint about a word that is an address of no form.
 inline constexpr std::string_view not_an_address = " is not a valid end port address (GID, port GUID or LID)";
-
-/// A path, or the reason why a text means none.
-struct ParsedTarget {
-  std::optional<Path> path;
-  std::string why;  ///< empty if there is a path
-};
-
-/// Like parse_target(), for a text that need not be an address. Throws UsageError only for a wrong path spec.
-ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options = {});
 
 /// Whether a text begins as a path spec does.
 bool is_spec(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Queries of the subnet administrator for records of any kind. subn_adm_get() and subn_adm_get_table() are for typed records;
+// Queries of the subnet administrator for records of any kind. try_subn_adm_get() and subn_adm_get_table() are for typed records;
 // these functions are for records that a program knows only by their descriptor, and for finding nodes and links.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "sa/pattern.hpp"
-#include "sa/record_rows.hpp"
 #include "sa/subn_adm.hpp"
 
 namespace ib::sa {

@@ -105,29 +105,13 @@ void complete_roce(path::IbPath& path) {
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
 
-PathResolver::PathResolver(mad::Transactor& transactor, std::size_t capacity) : transactor_(transactor), capacity_(capacity) {}
-
-void PathResolver::clear() {
-  answers_.clear();
-  order_.clear();
-}
-
-async::Task<PathResolver::Answer> PathResolver::query_sa(PathRecord::Query query, Key key) {
-  Answer answer = co_await try_subn_adm_get(transactor_, query);
-  if (!answer) co_return answer;
-  order_.push_back(std::move(key));
-  while (order_.size() > capacity_) {
-    answers_.erase(order_.front());
-    order_.pop_front();
-  }
-  co_return answer;
-}
-
-async::Task<PathResolver::Answer> PathResolver::fetch(PathRecord::Query query) {
-  Key key(PathRecord::wire_size, '\0');
+async::Task<mad::Result<PathRecord>> PathResolver::fetch(PathRecord::Query query) {
+  std::string key(PathRecord::wire_size, '\0');
   query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
   key += std::to_string(query.component_mask);
-  return answers_.get(key, query_sa(std::move(query), key));
+  if (answers_.find(key) == nullptr && answers_.size() >= capacity_) answers_.clear();
+  async::Task<mad::Result<PathRecord>> fetching = answers_.get(std::move(key), try_subn_adm_get(transactor_, query));
+  co_return co_await std::move(fetching);
 }
 
 async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted) {
@@ -138,7 +122,7 @@ async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted
     co_return path;
   }
   const PathRecord::Query query = make_query(ib, wanted);
-  const Answer answer = co_await fetch(query);
+  const mad::Result<PathRecord> answer = co_await fetch(query);
   if (!answer) fail(answer.shared_error(), path);
   take_over(path, query, *answer);
   co_return path;

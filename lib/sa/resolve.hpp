@@ -3,7 +3,6 @@
 // no SA: the path must have its DGID, and the SGID of the same subnet and the GRH are added.
 #pragma once
 
-#include <deque>
 #include <string>
 
 #include "async/once.hpp"
@@ -33,8 +32,8 @@ struct PathWanted {
 /// are not stored. The resolver must outlive its tasks.
 class PathResolver {
  public:
-  /// `transactor` must outlive the resolver. At most `capacity` results are stored; the oldest are removed first.
-  explicit PathResolver(mad::Transactor& transactor, std::size_t capacity = 16384);
+  /// `transactor` must outlive the resolver. At most `capacity` results are stored; where another one comes, the stored ones are removed.
+  explicit PathResolver(mad::Transactor& transactor, std::size_t capacity = 16384) : transactor_(transactor), capacity_(capacity) {}
 
   /// Completes `path`, which must have at least a DGID or a DLID. Requests one PathRecord from the SA, with the path's SGID or
   /// the end port's default GID as the source. Takes LIDs, GIDs, SL, P_Key, MTU, rate, lifetime and the GRH fields from the
@@ -54,19 +53,14 @@ class PathResolver {
   async::Task<path::Path> mad_path(path::Path target, PathWanted wanted = {});
 
   /// Removes all stored results. To be called after a change of the subnet.
-  void clear();
+  void clear() { answers_.clear(); }
 
  private:
-  using Key = std::string;  ///< the record of the query and its component mask
-  using Answer = mad::Result<PathRecord>;
-
-  async::Task<Answer> fetch(PathRecord::Query query);
-  async::Task<Answer> query_sa(PathRecord::Query query, Key key);
+  async::Task<mad::Result<PathRecord>> fetch(PathRecord::Query query);
 
   mad::Transactor& transactor_;
   std::size_t capacity_;
-  async::Once<Key, Answer> answers_;
-  std::deque<Key> order_;  ///< keys with answers, the oldest first
+  async::Once<std::string, mad::Result<PathRecord>> answers_;  ///< by the record of the query and its component mask
 };
 
 /// The path to the LID `lid` that is at the end of the directed route `route`, for any QP.

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "async/group.hpp"
@@ -50,24 +50,18 @@ bool exists_once(const StructInfo& record) { return &record == &mad::ClassPortIn
 class TableReader {
  public:
   TableReader(mad::Transactor& transactor, TableReading reading, std::size_t tables)
-      : transactor_(transactor), reading_(std::move(reading)), failures_(tables) {}
+      : transactor_(transactor), reading_(std::move(reading)), tables_(tables) {}
 
-  async::Task<> read(std::size_t at, const QueryInfo& table) {
+  async::Task<> read(const QueryInfo& table) {
     const bool with_key = table.trust == Trust::keys ? reading_.with_keys : table.trust != Trust::none;
     mad::Result<mad::Reply> reply = co_await fetch(table, with_key);
     // opensm does not answer a query with a wrong SM_Key.
     if (!reply && with_key && table.trust != Trust::required) reply = co_await fetch(table, false);
-    take(at, table, reply);
-    if (reading_.progress) reading_.progress(++done_, failures_.size());
+    take(table, reply);
+    if (reading_.progress) reading_.progress(++done_, tables_);
   }
 
-  std::vector<TableFailure> failures() const {
-    std::vector<TableFailure> result;
-    for (const std::optional<TableFailure>& failure : failures_) {
-      if (failure) result.push_back(*failure);
-    }
-    return result;
-  }
+  std::vector<TableFailure> failures;  // as they come
 
  private:
   /// After a query that a sound SA answers, and during which it answered no other one, none is sent: it is silent.
@@ -90,22 +84,20 @@ class TableReader {
     co_return reply;
   }
 
-  void take(std::size_t at, const QueryInfo& table, const mad::Result<mad::Reply>& reply) {
+  void take(const QueryInfo& table, const mad::Result<mad::Reply>& reply) {
     if (!reply) {
-      failures_[at] = TableFailure{&table, reply.shared_error(), reply.error().message()};
+      failures.push_back({&table, reply.shared_error(), reply.error().message()});
       return;
     }
     try {
-      if (!exists_once(*table.info)) {
-        // The part of a torn table that came is kept; its reader sees that it is not complete.
-        const TableRows rows = table_rows(*reply, least_size(*table.info));
-        if (rows.torn)
-          failures_[at] = TableFailure{&table, nullptr,
-                                       rows.records.size() == 1 ? "only its first record arrived"
-                                                                : fmt::format("only its first {} records arrived", rows.records.size())};
-      }
+      const TableRows rows = exists_once(*table.info) ? TableRows{} : table_rows(*reply, least_size(*table.info));
+      const std::size_t count = rows.records.size();
+      // The part of a torn table that came is kept; its reader sees that it is not complete.
+      if (rows.torn)
+        failures.push_back(
+            {&table, nullptr, count == 1 ? "only its first record arrived" : fmt::format("only its first {} records arrived", count)});
     } catch (const Error& error) {  // the answer contradicts itself
-      failures_[at] = TableFailure{&table, nullptr, error.message()};
+      failures.push_back({&table, nullptr, error.message()});
       return;
     }
     if (reading_.keep) reading_.keep(table, *reply);
@@ -113,8 +105,7 @@ class TableReader {
 
   mad::Transactor& transactor_;
   TableReading reading_;
-  std::vector<std::optional<TableFailure>> failures_;  // by place among the tables
-  std::size_t done_ = 0, answers_ = 0;
+  std::size_t tables_, done_ = 0, answers_ = 0;
   std::shared_ptr<const mad::MadError> silence_;  // of the query that showed that the SA is silent
 };
 
@@ -129,21 +120,6 @@ std::vector<std::uint8_t> answer_header(const mad::Request& request) {
   mad[method_at] = mad::response_method(request.method);
   std::fill_n(mad.begin() + sm_key_at, sm_key_size, std::uint8_t{0});
   return mad;
-}
-
-/// Makes `mad` a whole answer to a SubnAdmGetTable, as after the reassembly of its segments. `mad` has the header of an SA's MAD and then
-/// records, `step` bytes each, a multiple of 8. With `torn` true, the beginning of a missing record is added, so that table_rows() calls
-/// the table torn.
-void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn) {
-  constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
-  constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
-  if (torn) mad.push_back(0xff);
-  const std::size_t begin = header_size(), size = mad.size() - begin;
-  mad::Packet header{};
-  std::copy_n(mad.begin(), begin, header.begin());
-  mad::set_rmpp(header, rmpp::Type::data, only, rmpp::Status::success, 1, static_cast<std::uint32_t>(size + counted_header));
-  store_be(&header[mad::attribute_offset_offset], static_cast<std::uint16_t>(size == 0 ? 0 : step / 8));
-  std::copy_n(header.begin(), begin, mad.begin());
 }
 
 // Queries for paths, answered from the table of the paths from this end port. A subnet administrator computes a path for each query. Here a
@@ -172,7 +148,7 @@ bool starts_here(const PathRecord& wanted, std::uint64_t mask, const sys::EndPor
 }
 
 /// The rows that have the wanted values of all components that select paths, but for those in `but`.
-std::vector<Bytes> selected(const mad::Request& request, const RecordRows& rows, std::uint64_t but) {
+std::vector<Bytes> selected_paths(const mad::Request& request, const RecordRows& rows, std::uint64_t but) {
   const PathRecord wanted = wanted_path(request);
   // That the paths begin here is known. A path that need not be reversible may be.
   std::uint64_t mask = request.component_mask & ~(sgid | service_id | qos_class | numb_path | but);
@@ -196,7 +172,7 @@ std::optional<std::string> not_in_paths(const mad::Request& request, const Recor
   if ((mask & (service_id | qos_class)) != 0 && has_qos.value_or(true))
     return "Paths were read without a service and without a QoS class, but this subnet's paths depend on them.";
   if ((mask & (p_key | sl)) == 0) return {};
-  for (const Bytes row : selected(request, rows, p_key | sl)) {
+  for (const Bytes row : selected_paths(request, rows, p_key | sl)) {
     const auto path = wire::unpack_short<PathRecord>(row);
     if ((mask & p_key) != 0 && (path.p_key & partition_bits) != (wanted.p_key & partition_bits))
       return fmt::format("Paths were read without a P_Key: what they are with P_Key {:#06x} is not known.", wanted.p_key);
@@ -209,7 +185,7 @@ std::optional<std::string> not_in_paths(const mad::Request& request, const Recor
 /// The paths that answer a request that not_in_paths() accepts, in the order of the table: for a SubnAdmGet the first one, else of each
 /// pair of GIDs as many as NumbPath says.
 std::vector<Bytes> matching_paths(const mad::Request& request, const RecordRows& rows) {
-  std::vector<Bytes> paths = selected(request, rows, p_key | sl);
+  std::vector<Bytes> paths = selected_paths(request, rows, p_key | sl);
   if (request.method == mad::method::get) {
     paths.resize(std::min<std::size_t>(paths.size(), 1));
   } else if ((request.component_mask & numb_path) != 0) {
@@ -274,13 +250,12 @@ const QueryInfo* stored_table_for(const mad::Request& request) {
 async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const QueryInfo*> tables,
                                                    TableReading reading) {
   TableReader reader(transactor, std::move(reading), tables.size());
-  const auto read = [&reader, &tables](const QueryInfo*& table) {
-    return reader.read(static_cast<std::size_t>(&table - tables.data()), *table);
-  };
-  if (!tables.empty()) co_await read(tables.front());  // shows whether the SA answers
-  std::span<const QueryInfo*> others = std::span(tables).subspan(std::min<std::size_t>(tables.size(), 1));
+  if (!tables.empty()) co_await reader.read(*tables.front());  // shows whether the SA answers
+  const std::span others = std::span(tables).subspan(std::min<std::size_t>(tables.size(), 1));
+  const auto read = [&reader](const QueryInfo* table) { return reader.read(*table); };
   co_await async::for_each(others, tables_at_a_time, read);
-  co_return reader.failures();
+  std::ranges::sort(reader.failures, {}, [&tables](const TableFailure& failure) { return std::ranges::find(tables, failure.table); });
+  co_return std::move(reader.failures);
 }
 
 void hide_keys(const QueryInfo& table, MutableBytes mad) {
@@ -308,32 +283,35 @@ std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, st
   return mad::status_error(sent, mad, request.path);
 }
 
-TableReply::TableReply(const mad::Request& request, std::size_t step) : request_(request), step_(step), mad_(answer_header(request)) {}
-
-MutableBytes TableReply::add(Bytes record) {
-  const Bytes part = record.first(std::min(record.size(), step_));
-  const std::size_t at = mad_.size();
-  mad_.insert(mad_.end(), part.begin(), part.end());
-  mad_.resize(at + step_);
-  ++count_;
-  return MutableBytes(mad_).subspan(at, step_);
-}
-
-mad::Result<mad::Reply> TableReply::finish(bool torn) {
-  mad::Reply reply;
-  if (request_.method != mad::method::get) {
-    finish_table(mad_, step_, torn);
-    reply.bytes = std::move(mad_);
-    return reply;
+mad::Result<mad::Reply> table_reply(const mad::Request& request, std::size_t step, std::span<const Bytes> records, bool torn) {
+  constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
+  const bool is_get = request.method == mad::method::get;
+  if (is_get && records.size() != 1) {
+    constexpr unsigned class_specific = 8;
+    const auto status = records.empty() ? status::no_records : status::too_many_records;
+    return error_reply(request, static_cast<std::uint16_t>(status << class_specific));
   }
-  constexpr unsigned class_specific = 8;
-  if (count_ != 1)
-    return error_reply(request_,
-                       static_cast<std::uint16_t>((count_ == 0 ? status::no_records : status::too_many_records) << class_specific));
-  mad_.resize(mad::packet_size);
-  store_be(&mad_[mad::attribute_offset_offset], static_cast<std::uint16_t>(step_ / 8));
-  reply.bytes = std::move(mad_);
-  return reply;
+  std::vector<std::uint8_t> mad = answer_header(request);
+  const std::size_t begin = mad.size();
+  store_be(&mad[mad::attribute_offset_offset], static_cast<std::uint16_t>(records.empty() && !torn ? 0 : step / 8));
+  for (const Bytes record : records) {
+    const std::size_t end = mad.size() + step;
+    const Bytes part = record.first(std::min(record.size(), step));
+    mad.insert(mad.end(), part.begin(), part.end());
+    mad.resize(end);
+  }
+  if (is_get) {
+    mad.resize(mad::packet_size);
+  } else {
+    // As after the reassembly of its segments. The beginning of a missing record makes a table torn.
+    if (torn) mad.push_back(0xff);
+    mad::Packet header{};
+    std::copy_n(mad.begin(), begin, header.begin());
+    mad::set_rmpp(header, rmpp::Type::data, rmpp::flags::first | rmpp::flags::last, rmpp::Status::success, 1,
+                  static_cast<std::uint32_t>(mad.size() - begin + counted_header));
+    std::copy_n(header.begin(), begin, mad.begin());
+  }
+  return mad::Reply{std::move(mad), {}};
 }
 
 /// A table as it is loaded.
@@ -342,17 +320,6 @@ struct StoredAnswers::Stored {
   TableRows table;
   std::size_t step{};                                           ///< bytes of a record in an answer
   std::vector<std::pair<std::uint16_t, std::uint32_t>> by_lid;  ///< first LID and row, sorted
-
-  /// Calls `use` with each row, or with the rows of a LID, in the order of the table.
-  template <class Use>
-  void for_each(std::optional<Lid> lid, const Use& use) const {
-    if (!lid) {
-      for (const Bytes row : table.records) use(row);
-      return;
-    }
-    const auto rows = std::ranges::equal_range(by_lid, lid->value, {}, &std::pair<std::uint16_t, std::uint32_t>::first);
-    for (const auto& [_, row] : rows) use(table.records[row]);
-  }
 };
 
 StoredAnswers::StoredAnswers(const sys::EndPort& end_port, Load load) : end_port_(end_port), load_(std::move(load)) {}
@@ -416,8 +383,7 @@ std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& reque
 std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& request, const QueryInfo& table) {
   const StructInfo& record = *table.info;
   const std::uint64_t mask = request.component_mask;
-  const Stored& kept = stored(table);
-  const TableRows& rows = kept.table;
+  const TableRows& rows = stored(table).table;
   if (&record == &PortInfoRecord::info() && (mask & port_options) != 0) {
     if ((wire::unpack_short<PortInfoRecord>(request.payload).options & full_port_info) != 0)
       return "PortInfoRecords were read without the option for full PortInfo.";
@@ -429,9 +395,7 @@ std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& reques
   if (&record == &MCMemberRecord::info() && table.trust == Trust::none && (mask & member_join_state) != 0)
     return "The join states of multicast groups were not read: only those of their members, which takes an SM_Key.";
   if (!rows.torn || request.method != mad::method::get) return {};
-  TableReply found(request, kept.step);
-  select(request, table, found);
-  if (found.size() == 0) return fmt::format("The table of {}s did not arrive whole.", table_name(table));
+  if (selected(request, table).empty()) return fmt::format("The table of {}s did not arrive whole.", table_name(table));
   return {};
 }
 
@@ -446,27 +410,26 @@ mad::Result<mad::Reply> StoredAnswers::answer(const mad::Request& request) {
   }
   if (&record == &mad::ClassPortInfo::info()) {
     if (request.method != mad::method::get) return error_reply(request, invalid_request);
-    TableReply once(request, whole_words(mad::ClassPortInfo::wire_size));
-    once.add((*rows.answer)->payload());
-    return once.finish(false);
+    return table_reply(request, whole_words(mad::ClassPortInfo::wire_size), std::array{(*rows.answer)->payload()});
   }
-  TableReply reply(request, rows.step);
-  select(request, table, reply);
-  return reply.finish(rows.table.torn);
+  return table_reply(request, rows.step, selected(request, table), rows.table.torn);
 }
 
-void StoredAnswers::select(const mad::Request& request, const QueryInfo& table, TableReply& reply) {
+std::vector<Bytes> StoredAnswers::selected(const mad::Request& request, const QueryInfo& table) {
   const StructInfo& record = *table.info;
   const Stored& kept = stored(table);
-  if (&record == &PathRecord::info()) {
-    for (const Bytes path : matching_paths(request, kept.table.records)) reply.add(path);
-    return;
-  }
+  if (&record == &PathRecord::info()) return matching_paths(request, kept.table.records);
   const TableMatch match(record, request.payload, request.component_mask, request.attribute_modifier >> 31 != 0);
-  const bool by_lid = begins_with_lid(record) && (request.component_mask & mask_bit(0)) != 0;
-  kept.for_each(by_lid ? std::optional(first_lid(request.payload)) : std::nullopt, [&](Bytes row) {
-    if (match(row)) reply.add(row);
-  });
+  std::vector<Bytes> found;
+  if (begins_with_lid(record) && (request.component_mask & mask_bit(0)) != 0) {
+    const std::uint16_t lid = first_lid(request.payload).value;
+    for (const auto& [_, row] : std::ranges::equal_range(kept.by_lid, lid, {}, &std::pair<std::uint16_t, std::uint32_t>::first)) {
+      if (match(kept.table.records[row])) found.push_back(kept.table.records[row]);
+    }
+  } else {
+    std::ranges::copy_if(kept.table.records, std::back_inserter(found), match);
+  }
+  return found;
 }
 
 }  // namespace ib::sa

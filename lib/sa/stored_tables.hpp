@@ -62,25 +62,10 @@ async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, 
 /// Makes the keys in the records and the SM_Key in the header of a kept table zero. `mad` is the reply to the table's query.
 void hide_keys(const QueryInfo& table, MutableBytes mad);
 
-/// Builds the answer to a SubnAdmGet or SubnAdmGetTable from records, in the form of the answers of an SA.
-class TableReply {
- public:
-  /// `request` must outlive this object. Records have `step` bytes each, a multiple of 8: SAs differ in their size.
-  TableReply(const mad::Request& request, std::size_t step);
-
-  /// Adds a record, cut or filled with zeros to `step` bytes. Returns its bytes, which may be changed until the next call.
-  MutableBytes add(Bytes record);
-  std::size_t size() const { return count_; }
-
-  /// The answer. For a Get, no record is the error "No records", and several are "Too many records" (IBA C15-0.1.30). A table may
-  /// be empty. `torn` says that there may be more records. This object must not be used afterwards.
-  mad::Result<mad::Reply> finish(bool torn);
-
- private:
-  const mad::Request& request_;
-  std::size_t step_, count_ = 0;
-  std::vector<std::uint8_t> mad_;
-};
+/// The answer to a SubnAdmGet or SubnAdmGetTable with `records`, in the form of the answers of an SA. Each record is cut or filled with
+/// zeros to `step` bytes, a multiple of 8: SAs differ in their size. For a Get, no record is the error "No records", and several are "Too
+/// many records" (IBA C15-0.1.30). A table may be empty. `torn` says that there may be more records.
+mad::Result<mad::Reply> table_reply(const mad::Request& request, std::size_t step, std::span<const Bytes> records, bool torn = false);
 
 /// The error of an SA that answers `request` with `status` (all 16 bits).
 std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, std::uint16_t status);
@@ -126,7 +111,7 @@ class StoredAnswers {
   const QueryInfo* table_of(const mad::Request& request);
   std::optional<std::string> not_in_rows(const mad::Request& request, const QueryInfo& table);
 
-  void select(const mad::Request& request, const QueryInfo& table, TableReply& reply);
+  std::vector<Bytes> selected(const mad::Request& request, const QueryInfo& table);
 
   const sys::EndPort& end_port_;
   Load load_;

@@ -34,11 +34,6 @@ std::size_t end_of_records(Bytes mad, bool& torn) {
   return area.offset + length - 20;
 }
 
-/// The records at multiples of `step`. The last record may be short, but has at least `least` bytes.
-RecordRows rows_of(Bytes data, std::size_t step, std::size_t least) {
-  return {data, step, step, data.size() < least ? 0 : (data.size() - least) / step + 1};
-}
-
 }  // namespace
 
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
@@ -62,7 +57,8 @@ TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
   if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
   const std::size_t end = std::max(area.offset, end_of_records(mad, table.torn));
   const Bytes data = mad.subspan(area.offset, end - area.offset);
-  table.records = rows_of(data, step, record_size);
+  // The last record may lack its padding.
+  table.records = {data, step, step, data.size() < record_size ? 0 : (data.size() - record_size) / step + 1};
   const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
   table.torn = table.torn || !is_zero(rest);
   return table;

@@ -1,20 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The methods of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable. A
 // query is the generated T::Query, which sets a component together with its bit of the component mask. The query goes to the SA
-// of the transactor's end port, on its sa_path(). Each function has a twin try_… that returns the error instead of throwing it.
+// of the transactor's end port, on its sa_path(). A function try_… returns the error instead of throwing it.
 // sa/records.hpp is for records that a program knows only by their descriptor.
 //
 // The transactor and the query must live until the call has ended.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
-#include "sa/record_rows.hpp"
 
 namespace ib::sa {
+
+// The records of an answer, one after another in one buffer at a constant distance (stride). A table of millions of records needs no memory
+// but its bytes.
+
+/// A view of records in a buffer that someone else owns.
+class RecordRows {
+ public:
+  class Iterator;
+
+  RecordRows() = default;
+  /// `count` records of `size` bytes each, which begin at multiples of `stride` in `bytes`. The last record may be shorter: it
+  /// ends at the end of `bytes`.
+  RecordRows(Bytes bytes, std::size_t stride, std::size_t size, std::size_t count)
+      : bytes_(bytes), stride_(stride), size_(size), count_(count) {}
+
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  /// The bytes of record `at`, which must be less than size().
+  Bytes operator[](std::size_t at) const {
+    const Bytes rest = bytes_.subspan(at * stride_);
+    return rest.first(std::min(size_, rest.size()));
+  }
+  Iterator begin() const;
+  Iterator end() const;
+
+  /// The records cut to their first `size` bytes. Shorter records stay whole.
+  RecordRows first(std::size_t size) const { return {bytes_, stride_, std::min(size, size_), count_}; }
+
+ private:
+  friend class RecordBuffer;
+  Bytes bytes_;
+  std::size_t stride_{}, size_{}, count_{};
+};
+
+class RecordRows::Iterator {
+ public:
+  using iterator_concept = std::forward_iterator_tag;
+  using value_type = Bytes;
+  using difference_type = std::ptrdiff_t;
+
+  Iterator() = default;
+  Iterator(const RecordRows& rows, std::size_t at) : rows_(rows), at_(at) {}
+  Bytes operator*() const { return rows_[at_]; }
+  Iterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  Iterator operator++(int) {
+    Iterator before = *this;
+    ++at_;
+    return before;
+  }
+  bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+ private:
+  RecordRows rows_;
+  std::size_t at_{};
+};
+
+inline RecordRows::Iterator RecordRows::begin() const { return {*this, 0}; }
+inline RecordRows::Iterator RecordRows::end() const { return {*this, count_}; }
+
+class RecordBuffer {
+ public:
+  RecordBuffer() = default;
+  /// Takes over `bytes`, which contain `rows`.
+  RecordBuffer(std::vector<std::uint8_t> bytes, const RecordRows& rows)
+      : bytes_(std::move(bytes)),
+        offset_(rows.empty() ? 0 : static_cast<std::size_t>(rows.bytes_.data() - bytes_.data())),
+        length_(rows.empty() ? 0 : rows.bytes_.size()),
+        stride_(rows.stride_),
+        size_(rows.size_),
+        count_(rows.count_) {}
+
+  RecordRows rows() const { return {Bytes(bytes_).subspan(offset_, length_), stride_, size_, count_}; }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  Bytes operator[](std::size_t at) const { return rows()[at]; }
+  RecordRows::Iterator begin() const { return rows().begin(); }
+  RecordRows::Iterator end() const { return rows().end(); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::size_t offset_{}, length_{}, stride_{}, size_{}, count_{};
+};
 
 /// The records of a SubnAdmGetTableResp or a similar answer.
 template <class T>
@@ -85,10 +174,6 @@ mad::Task<mad::Result<decltype(Query::record)>> try_one(mad::Transactor& transac
 template <class Query>
 mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_get(mad::Transactor& transactor, const Query& query) {
   return detail::try_one(transactor, mad::method::get, query);
-}
-template <class Query>
-mad::Task<decltype(Query::record)> subn_adm_get(mad::Transactor& transactor, const Query& query) {
-  return mad::taken(try_subn_adm_get(transactor, query));
 }
 
 /// SubnAdmSet of the components of `query` that are set. The result is the record after the change.

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <string>
-#include <utility>
 
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"

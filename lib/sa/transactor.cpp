@@ -71,12 +71,7 @@ bool names_port_by_modifier(std::uint16_t attribute, std::uint32_t modifier) {
 
 }  // namespace
 
-bool needs_node_info(std::uint16_t smp_attribute, std::uint32_t modifier) {
-  const HoldingRecord* const row = record_with(smp_attribute);
-  return row != nullptr && std::ranges::any_of(row->attribute->modifier, is_port) && !names_port_by_modifier(smp_attribute, modifier);
-}
-
-std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid, const smp::NodeInfo* node) {
+std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid) {
   const HoldingRecord* const row = record_with(smp_attribute);
   if (row == nullptr) return {};
   const StructInfo& record = *row->record;
@@ -101,9 +96,10 @@ std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32
     rest &= ~(value << (32 - part.bit_offset - part.bits));
     if (field == nullptr) continue;
     if (std::uint64_t{value} >> field->bits != 0) return {};
-    if (is_port(part)) query.port = static_cast<std::uint8_t>(value);
-    if (!is_port(part) || names_port_by_modifier(smp_attribute, modifier) || node->node_type == smp::NodeType::switch_)
-      select(*field, value);
+    select(*field, value);
+    if (!is_port(part)) continue;
+    query.port = static_cast<std::uint8_t>(value);
+    if (!names_port_by_modifier(smp_attribute, modifier)) query.only_of_switches |= mask_bit(static_cast<unsigned>(field->mask_bit));
   }
   if (rest != 0 && !row->attribute->modifier.empty()) return {};
   return query;
@@ -119,24 +115,22 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::try_call(const mad::Request& re
 mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& request) {
   const std::uint16_t attribute = request.attribute_id;
   const std::uint32_t modifier = request.attribute_modifier;
-  const smp::NodeInfo any;
-  if (!record_query(attribute, modifier, Lid{1}, &any)) {
+  if (!record_query(attribute, modifier, Lid{})) {
     throw Error(
         fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_mad(request)), modifier));
   }
   const mad::Result<Lid> lid = co_await find_lid(request.path);
   if (!lid) co_return lid.shared_error();
-  smp::NodeInfo node;
-  if (needs_node_info(attribute, modifier)) {
-    const mad::Result<smp::NodeInfo> known = co_await node_info(*lid);
-    if (!known) co_return known.shared_error();
-    node = *known;
+  std::optional<RecordQuery> query = record_query(attribute, modifier, *lid);
+  if (query->only_of_switches != 0) {
+    const mad::Result<smp::NodeInfo> node = co_await node_info(*lid);
+    if (!node) co_return node.shared_error();
+    if (node->node_type != smp::NodeType::switch_) query->component_mask &= ~query->only_of_switches;
   }
-  const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &node);
   mad::Result<mad::Reply> reply = co_await fetch(*query, *lid, request.reason);
   if (!reply && is_no_records(reply.error()) && names_port_by_modifier(attribute, modifier)) {
     const Lid other = co_await lid_of_port(*lid, static_cast<std::uint8_t>(modifier));
-    if (other != *lid) reply = co_await fetch(*record_query(attribute, modifier, other, &node), other, request.reason);
+    if (other != *lid) reply = co_await fetch(*record_query(attribute, modifier, other), other, request.reason);
   }
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
@@ -186,7 +180,7 @@ mad::Task<mad::Result<Lid>> SaTransactor::request_link(Lid from, std::uint8_t po
 }
 
 mad::Task<mad::Result<smp::NodeInfo>> SaTransactor::node_info(Lid lid) {
-  const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
+  const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid);
   const mad::Result<mad::Reply> reply = co_await fetch(query, lid, mad::requested);
   if (!reply) co_return reply.shared_error();
   co_return NodeRecord::unpack(reply->payload()).node_info;

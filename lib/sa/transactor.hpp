@@ -24,20 +24,17 @@ struct RecordQuery {
   /// The attribute is a block of a table in which zeros stand for nothing, and of which the SA may hold only some blocks: P_Keys, multicast
   /// forwarding. A missing record of such a block is not an error. Zeros in other tables are values: port 0, VL 0.
   bool sparse = false;
-  bool switch_only = false;  ///< a sparse table that only switches have
-  std::uint8_t port{};       ///< the port that the sparse table belongs to
+  bool switch_only = false;          ///< a sparse table that only switches have
+  std::uint8_t port{};               ///< the port that the sparse table belongs to
+  std::uint64_t only_of_switches{};  ///< the bits of the component mask that apply only if the node is a switch
 };
 
-/// Whether record_query() needs the NodeInfo.
-bool needs_node_info(std::uint16_t smp_attribute, std::uint32_t modifier);
-
-/// The query for SMP attribute `smp_attribute` with `modifier` of the node at `lid`. Nothing if the SA has no record of the
-/// attribute. `node` may be null if needs_node_info() is false.
+/// The query for SMP attribute `smp_attribute` with `modifier` of the node at `lid`. Nothing if the SA has no record of the attribute.
 ///
 /// Two rules differ between an SMP and a record. Port 0 in a PortInfo request to a channel adapter or router means "the port
 /// that received this SMP" (IBA 14.2.5.6); in a record, the LID selects that port. For a switch, port 0 is port 0 itself.
 /// Also, the tables of an end port of a channel adapter or router are selected by its LID without a port number.
-std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid, const smp::NodeInfo* node);
+std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid);
 
 class SaTransactor final : public mad::Transactor {
  public:

@@ -148,7 +148,6 @@ std::unique_ptr<sys::EndPort> stored_port(std::uint8_t number, const sys::Device
     pkeys.push_back(Pkey{static_cast<std::uint16_t>(Facts::within(parse_number(word), default_pkey.value))});
   });
   port->pkeys = std::move(pkeys);
-  port->smi_umad = port->gsi_umad = port->umad;
   port->smi_port = port->gsi_port = port.get();
   return port;
 }

@@ -71,7 +71,7 @@ std::unique_ptr<sys::EndPort> end_port_at(const subnet::Subnet& subnet, subnet::
   const GidPrefix prefix = info.gid_prefix == GidPrefix{} ? link_local_prefix : info.gid_prefix;
   port->gids = std::vector<Gid>{Gid::from(prefix, subnet.end_port_guid(at))};
   port->pkeys = std::vector<Pkey>{default_pkey};
-  port->umad = port->smi_umad = port->gsi_umad = "umad0";
+  port->umad = "umad0";
   port->smi_port = port->gsi_port = port.get();
   return port;
 }

@@ -111,6 +111,11 @@ Guid EndPort::port_guid() const { return default_gid().guid(); }
 
 const Gid& EndPort::default_gid() const { return gids.first(); }
 
+std::string EndPort::umad_of(bool smp) const {
+  const EndPort* half = smp ? smi_port : gsi_port;
+  return half != nullptr ? half->umad : std::string();
+}
+
 const EndPort& EndPort::carrier(bool smp) const {
   const EndPort* half = smp ? smi_port : gsi_port;
   return half != nullptr ? *half : *this;

@@ -64,20 +64,21 @@ struct EndPort {
   Lid lid, sm_lid;
   unsigned lmc{}, sm_sl{};
   std::uint32_t capability_mask{};
-  PortTable<Gid> gids;             ///< by GID index
-  PortTable<Pkey> pkeys;           ///< by P_Key index
-  std::string umad;                ///< "umad0": this port's own umad device; empty if it has none
-  bool lacks_umad_file{};          ///< other umad devices have their files in /dev/infiniband, and this one has none (in a container)
-  std::string issm;                ///< "issm0": the device that announces a subnet manager; empty if it has none
-  std::string smi_umad, gsi_umad;  ///< the umad devices for SMPs and for GMPs (both `umad` except on planarized HCAs); empty: none
-  const EndPort* smi_port{};       ///< the end port that owns `smi_umad`: this one, or the other half of a planarized HCA
-  const EndPort* gsi_port{};       ///< the end port that owns `gsi_umad`
-  unsigned subnet_timeout = 18;    ///< IBA 14.2.5.6 SubnetTimeOut, 4.096 µs · 2^n; sysfs does not have it, so this is the usual value
+  PortTable<Gid> gids;           ///< by GID index
+  PortTable<Pkey> pkeys;         ///< by P_Key index
+  std::string umad;              ///< "umad0": this port's own umad device; empty if it has none
+  bool lacks_umad_file{};        ///< other umad devices have their files in /dev/infiniband, and this one has none (in a container)
+  std::string issm;              ///< "issm0": the device that announces a subnet manager; empty if it has none
+  const EndPort* smi_port{};     ///< the end port with the umad device for SMPs: this one, or the other half of a planarized HCA
+  const EndPort* gsi_port{};     ///< the end port with the umad device for GMPs
+  unsigned subnet_timeout = 18;  ///< IBA 14.2.5.6 SubnetTimeOut, 4.096 µs · 2^n; sysfs does not have it, so this is the usual value
 
   std::string name() const;  ///< "ibsim0/1"
   bool is_active() const { return state == 4; }
   Guid port_guid() const;          ///< the lower half of GID 0
   const Gid& default_gid() const;  ///< GID 0, or a zero GID
+  /// The umad device for SMPs (`smp` true) or for GMPs; empty if there is none.
+  std::string umad_of(bool smp) const;
   /// The port whose tables and LIDs apply to SMPs (`smp` true) or to GMPs and all other packets: `smi_port` or `gsi_port`. This
   /// port if that is null.
   const EndPort& carrier(bool smp) const;

@@ -149,7 +149,7 @@ struct Halves {
   EndPort* gsi{};
 };
 
-/// Fills smi_umad, gsi_umad, smi_port and gsi_port of every port. A RoCE port has no SMI. `umad` must be set before.
+/// Fills smi_port and gsi_port of every port with a umad device. A RoCE port has no SMI. `umad` must be set before.
 void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
   std::unordered_map<Guid, Halves> by_guid;
   const auto for_each_port = [&](auto visit) {
@@ -168,15 +168,12 @@ void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
   for_each_port([&](EndPort& port) {
     if (port.link_layer != LinkLayer::infiniband) {  // RoCE has a QP1 but no SMPs
       port.gsi_port = &port;
-      port.gsi_umad = port.umad;
       return;
     }
     const auto it = by_guid.find(port.port_guid());
     const Halves halves = it == by_guid.end() ? Halves{} : it->second;
     port.smi_port = has_smi(port) ? &port : halves.smi;
     port.gsi_port = has_smi(port) && halves.gsi != nullptr ? halves.gsi : &port;
-    if (port.smi_port != nullptr) port.smi_umad = port.smi_port->umad;
-    port.gsi_umad = port.gsi_port->umad;
   });
 }
 

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "sys/device.hpp"
 #include "sys/sysfs.hpp"
 
 namespace ib::sys {
@@ -89,7 +88,8 @@ std::uint32_t UmadPort::register_agent(const AgentRequest& request) {
   static_assert(sizeof(methods) == sizeof(request.methods));
   std::memcpy(methods.data(), request.methods.data(), sizeof(methods));
   const bool has_oui = request.mgmt_class >= 0x30 && request.mgmt_class <= 0x4f;  // IBA 16.5: vendor classes, range 2
-  auto oui = request.oui;
+  std::array oui{static_cast<std::uint8_t>(request.oui >> 16), static_cast<std::uint8_t>(request.oui >> 8),
+                 static_cast<std::uint8_t>(request.oui)};
   errno = 0;
   const int id = has_oui ? umad_register_oui(fd_.get(), request.mgmt_class, request.rmpp_version, oui.data(), methods.data())
                          : umad_register(fd_.get(), request.mgmt_class, request.class_version, request.rmpp_version, methods.data());
@@ -106,18 +106,18 @@ void UmadPort::send(Bytes umad) {
   if (n != static_cast<ssize_t>(umad.size())) throw SysError(errno != 0 ? errno : EIO, "write", path_);
 }
 
-UmadPort::Received UmadPort::receive(MutableBytes buffer) {
+std::optional<std::size_t> UmadPort::receive(MutableBytes buffer) {
   for (;;) {
     errno = 0;
     const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
-    if (n >= 0) return {Read::message, static_cast<std::size_t>(n)};
+    if (n >= 0) return static_cast<std::size_t>(n);
     if (errno == EINTR) continue;
     // The read() of a preload library may return the negative error number itself.
-    if (errno == EAGAIN || errno == EWOULDBLOCK || (errno == 0 && n == -EWOULDBLOCK)) return {Read::nothing, 0};
+    if (errno == EAGAIN || errno == EWOULDBLOCK || (errno == 0 && n == -EWOULDBLOCK)) return std::nullopt;
     if (errno == ENOSPC && buffer.size() >= header_bytes) {
       ib_user_mad_t header{};
       std::memcpy(&header, buffer.data(), header_bytes);
-      return {Read::too_long, std::max<std::size_t>(header.length, buffer.size() + 1)};
+      return std::max<std::size_t>(header.length, buffer.size() + 1);
     }
     throw SysError(errno != 0 ? errno : EIO, "read", path_);
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/bytes.hpp"
@@ -23,7 +24,7 @@ struct AgentRequest {
   std::uint8_t mgmt_class{};
   std::uint8_t class_version = 1;
   std::uint8_t rmpp_version{};             ///< 1: the kernel segments and reassembles
-  std::array<std::uint8_t, 3> oui{};       ///< of vendor classes 0x30…0x4f
+  std::uint32_t oui{};                     ///< of vendor classes 0x30…0x4f; other classes have none
   std::array<std::uint64_t, 2> methods{};  ///< one bit for each method number of requests to serve; none for a client
 };
 
@@ -49,14 +50,10 @@ class UmadPort {
   /// Sends `umad`, a header and a MAD. Throws SysError: EINVAL for a bad address or for a TID that is still pending.
   void send(Bytes umad);
 
-  enum class Read { message, nothing, too_long };
-  struct Received {
-    Read outcome;
-    std::size_t bytes;  ///< header and MAD: bytes read into the buffer, or, if too long, the size that the buffer must have
-  };
-  /// Reads one header and MAD into `buffer` without waiting. If the MAD is too long, only its beginning is read; the MAD stays
-  /// in the queue and can be read again. Throws SysError: after EIO the device has gone, and further reads are useless.
-  Received receive(MutableBytes buffer);
+  /// Reads one header and MAD into `buffer` without waiting, and returns their size. Nothing if no MAD is waiting. If the size exceeds the
+  /// buffer, only the beginning is read; the MAD stays in the queue and can be read again. Throws SysError: after EIO the device has gone,
+  /// and further reads are useless.
+  std::optional<std::size_t> receive(MutableBytes buffer);
 
  private:
   std::string path_;

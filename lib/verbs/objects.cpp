@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
@@ -31,11 +30,6 @@ SysError open_error(int code, const sys::Device& device) {
 constexpr std::uint8_t most_retries = 7;  // 3 bits (IBA 11.2.5.2)
 constexpr std::uint8_t rnr_for_ever = 7;  // IBA 9.7.5.2.8
 
-std::uint32_t random_psn() { return std::random_device{}() & 0xffffffU; }
-
-/// The lesser of `value` and `limit`; devices give limits as int.
-std::uint8_t clipped(std::uint8_t value, int limit) { return static_cast<std::uint8_t>(std::clamp<int>(limit, 0, value)); }
-
 }  // namespace
 
 Context::Context(const sys::Device& device) : device_(&device) {
@@ -55,6 +49,8 @@ Context::Context(const sys::Device& device) : device_(&device) {
     if (device.name != ibv_get_device_name(found)) continue;
     handle_.reset(ibv_open_device(found));
     if (!handle_) throw open_error(errno, device);
+    domain_.reset(ibv_alloc_pd(get()));
+    if (!domain_) throw SysError(errno, "ibv_alloc_pd", device.name);
     return;
   }
   throw Error(fmt::format("libibverbs has no driver for {}: its package of providers is missing, or this one in it", device.name));
@@ -73,14 +69,10 @@ ibv_port_attr Context::query_port(unsigned number) const {
   return attributes;
 }
 
-ProtectionDomain::ProtectionDomain(const Context& context) : context_(&context), handle_(ibv_alloc_pd(context.get())) {
-  if (!handle_) throw SysError(errno, "ibv_alloc_pd", context.device().name);
-}
-
-MemoryRegion::MemoryRegion(const ProtectionDomain& domain, MutableBytes memory, int access)
-    : handle_(ibv_reg_mr(domain.get(), memory.data(), memory.size(), access)) {
+MemoryRegion::MemoryRegion(const Context& context, MutableBytes memory, int access)
+    : handle_(ibv_reg_mr(context.domain(), memory.data(), memory.size(), access)) {
   if (handle_) return;
-  SysError error(errno, "ibv_reg_mr", fmt::format("{}, {} bytes", domain.context().device().name, memory.size()));
+  SysError error(errno, "ibv_reg_mr", fmt::format("{}, {} bytes", context.device().name, memory.size()));
   if (error.code() == ENOMEM) error.note("Not enough memory for the device: does the limit for locked memory (ulimit -l) allow it?");
   throw error;
 }
@@ -142,14 +134,13 @@ std::uint8_t time_code(path::Duration time) {
   return code;
 }
 
-AddressHandle::AddressHandle(const ProtectionDomain& domain, const path::IbPath& path) {
+AddressHandle::AddressHandle(const Context& context, const path::IbPath& path) {
   ibv_ah_attr address = address_of(path);
-  handle_.reset(ibv_create_ah(domain.get(), &address));
+  handle_.reset(ibv_create_ah(context.domain(), &address));
   if (!handle_) throw SysError(errno, "ibv_create_ah", fmt::format("{}, {}", path.end_port->name(), path::to_text(path::Path(path))));
 }
 
-QueuePair::QueuePair(const ProtectionDomain& domain, const CompletionQueue& completions, ibv_qp_type type, QueueSizes sizes)
-    : context_(&domain.context()) {
+QueuePair::QueuePair(const Context& context, const CompletionQueue& completions, ibv_qp_type type, QueueSizes sizes) : context_(&context) {
   ibv_qp_init_attr wanted{};
   wanted.qp_type = type;
   wanted.send_cq = wanted.recv_cq = completions.get();
@@ -157,67 +148,44 @@ QueuePair::QueuePair(const ProtectionDomain& domain, const CompletionQueue& comp
   wanted.cap.max_recv_wr = sizes.receives;
   wanted.cap.max_send_sge = sizes.send_pieces;
   wanted.cap.max_recv_sge = 1;
-  handle_.reset(ibv_create_qp(domain.get(), &wanted));
+  handle_.reset(ibv_create_qp(context.domain(), &wanted));
   if (!handle_) throw SysError(errno, "ibv_create_qp", context_->device().name);
-  sizes_ = {wanted.cap.max_send_wr, wanted.cap.max_recv_wr, wanted.cap.max_send_sge};
 }
 
 void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
-  if (const int code = ibv_modify_qp(handle_.get(), &attributes, mask); code != 0)
+  if (const int code = ibv_modify_qp(handle_.get(), &attributes, IBV_QP_STATE | mask); code != 0)
     throw SysError(code, "ibv_modify_qp", fmt::format("QP {} of {} to {}", handle_->qp_num, context_->device().name, state));
 }
 
-void QueuePair::modify_to_init(const path::IbPath& path, int access) {
+void QueuePair::establish(const path::IbPath& path, int access) {
+  const bool is_datagram = handle_->qp_type == IBV_QPT_UD;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = pkey_index_of(path);
   attributes.port_num = static_cast<std::uint8_t>(path.end_port->number);
-  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-  if (handle_->qp_type == IBV_QPT_UD) {
-    attributes.qkey = path.qkey.value_or(0);
-    mask |= IBV_QP_QKEY;
-  } else {
-    attributes.qp_access_flags = static_cast<unsigned>(access);
-    mask |= IBV_QP_ACCESS_FLAGS;
-  }
-  modify(attributes, mask, "INIT");
-}
+  attributes.qkey = path.qkey.value_or(0);
+  attributes.qp_access_flags = static_cast<unsigned>(access);
+  modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS), "INIT");
 
-void QueuePair::modify_to_rtr(const path::IbPath& path) {
-  ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
-  int mask = IBV_QP_STATE;
-  if (handle_->qp_type != IBV_QPT_UD) {
-    attributes.ah_attr = address_of(path);
-    attributes.path_mtu = static_cast<ibv_mtu>(std::clamp<int>(path.mtu, IBV_MTU_256, IBV_MTU_4096));
-    attributes.dest_qp_num = path.dqpn.value_or(Qpn{}).value;
-    attributes.rq_psn = path.dqpsn;
-    attributes.max_dest_rd_atomic = path.drdatomic;
-    attributes.min_rnr_timer = path.min_rnr_timer;
-    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-  }
-  modify(attributes, mask, "RTR");
-}
+  if (!is_datagram) attributes.ah_attr = address_of(path);
+  attributes.path_mtu = static_cast<ibv_mtu>(std::clamp<int>(path.mtu, IBV_MTU_256, IBV_MTU_4096));
+  attributes.dest_qp_num = path.dqpn.value_or(Qpn{}).value;
+  attributes.rq_psn = path.dqpsn;
+  attributes.max_dest_rd_atomic = path.drdatomic;
+  attributes.min_rnr_timer = path.min_rnr_timer;
+  constexpr int connected_rtr =
+      IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  modify(attributes, is_datagram ? 0 : connected_rtr, "RTR");
 
-void QueuePair::modify_to_rts(const path::IbPath& path) {
-  ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTS;
   attributes.sq_psn = path.sqpsn;
-  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  if (handle_->qp_type != IBV_QPT_UD) {
-    attributes.timeout = time_code(path::qp_timeout(path));
-    attributes.retry_cnt = static_cast<std::uint8_t>(std::min<unsigned>(path.retries, most_retries));
-    attributes.rnr_retry = rnr_for_ever;
-    attributes.max_rd_atomic = path.srdatomic;
-    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-  }
-  modify(attributes, mask, "RTS");
-}
-
-void QueuePair::establish(const path::IbPath& path, int access) {
-  modify_to_init(path, access);
-  modify_to_rtr(path);
-  modify_to_rts(path);
+  attributes.timeout = time_code(path::qp_timeout(path));
+  attributes.retry_cnt = static_cast<std::uint8_t>(std::min<unsigned>(path.retries, most_retries));
+  attributes.rnr_retry = rnr_for_ever;
+  attributes.max_rd_atomic = path.srdatomic;
+  constexpr int connected_rts = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  modify(attributes, IBV_QP_SQ_PSN | (is_datagram ? 0 : connected_rts), "RTS");
 }
 
 void QueuePair::post_send(ibv_send_wr& work) {
@@ -230,16 +198,6 @@ void QueuePair::post_receive(ibv_recv_wr& work) {
   ibv_recv_wr* bad = nullptr;
   if (const int code = ibv_post_recv(handle_.get(), &work, &bad); code != 0)
     throw SysError(code, "ibv_post_recv", fmt::format("QP {} of {}", handle_->qp_num, context_->device().name));
-}
-
-void fill_path(const QueuePair& qp, path::IbPath& path, std::uint8_t max_rd_atomic) {
-  const ibv_device_attr device = qp.context().query_device();
-  path.sqpn = qp.number();
-  path.sack_resp_time = device.local_ca_ack_delay;
-  path.srdatomic = std::min({path.srdatomic, clipped(255, device.max_qp_init_rd_atom), max_rd_atomic});
-  path.drdatomic = std::min({path.drdatomic, clipped(255, device.max_qp_rd_atom), max_rd_atomic});
-  if (path.sqpsn == 0) path.sqpsn = random_psn();
-  if (path.dqpsn == 0) path.dqpsn = random_psn();
 }
 
 }  // namespace ib::verbs

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // RAII wrappers for libibverbs. The wrapper owns its object, and a failure is a SysError that names the call and the device.
 // The wrappers cover only what this project needs; elsewhere the structures of libibverbs are used directly. A wrapper must be
-// destroyed before the wrappers that it was made from: memory regions and queue pairs before the protection domain, queue pairs
-// before their completion queue, everything before the context.
+// destroyed before the wrappers that it was made from: queue pairs before their completion queue, everything before the context.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +23,8 @@ struct Destroy {
 template <class T, auto destroy>
 using Handle = std::unique_ptr<T, Destroy<T, destroy>>;
 
-/// An open device. It is opened once and passed to everything that uses the device.
+/// An open device with the one protection domain (IBA 10.2.3) of its memory regions, queue pairs and address handles. It is opened once and
+/// passed to everything that uses the device.
 class Context {
  public:
   /// Opens `device`, which must outlive the context. Throws Error if the device has no verbs, and SysError if it cannot be
@@ -35,6 +35,7 @@ class Context {
 
   const sys::Device& device() const { return *device_; }
   ibv_context* get() const { return handle_.get(); }
+  ibv_pd* domain() const { return domain_.get(); }
 
   ibv_device_attr query_device() const;
   /// The attributes of port `number`, counted from 1.
@@ -43,28 +44,14 @@ class Context {
  private:
   const sys::Device* device_;
   Handle<ibv_context, ibv_close_device> handle_;
-};
-
-/// A protection domain (IBA 10.2.3). Memory regions, queue pairs and address handles can be used together only within one
-/// protection domain.
-class ProtectionDomain {
- public:
-  explicit ProtectionDomain(const Context& context);
-  ProtectionDomain(const ProtectionDomain&) = delete;
-  ProtectionDomain& operator=(const ProtectionDomain&) = delete;
-  const Context& context() const { return *context_; }
-  ibv_pd* get() const { return handle_.get(); }
-
- private:
-  const Context* context_;
-  Handle<ibv_pd, ibv_dealloc_pd> handle_;
+  Handle<ibv_pd, ibv_dealloc_pd> domain_;
 };
 
 /// Registered memory that the device may use. `access` is a set of ibv_access_flags.
 class MemoryRegion {
  public:
   /// `memory` must outlive the region. Throws SysError: ENOMEM also if the limit for locked memory (ulimit -l) is too low.
-  MemoryRegion(const ProtectionDomain& domain, MutableBytes memory, int access);
+  MemoryRegion(const Context& context, MutableBytes memory, int access);
 
   std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(handle_->addr); }
   std::uint32_t remote_key() const { return handle_->rkey; }
@@ -113,7 +100,7 @@ class AddressHandle {
  public:
   /// Throws SysError: EINVAL for an address without the GRH that RoCE needs; ENETUNREACH or ETIMEDOUT, after some time, for a
   /// GID that no host has.
-  AddressHandle(const ProtectionDomain& domain, const path::IbPath& path);
+  AddressHandle(const Context& context, const path::IbPath& path);
   ibv_ah* get() const { return handle_.get(); }
 
  private:
@@ -126,26 +113,17 @@ struct QueueSizes {
   unsigned send_pieces = 1;  ///< pieces of memory in one send
 };
 
-/// A queue pair, unreliable datagram (UD) or reliable connected (RC), and its state transitions (IBA 10.3.1): INIT, RTR (ready to receive),
-/// RTS (ready to send). Each transition takes its parameters from an IbPath. The protection domain and the completion queue must outlive
-/// it.
+/// A queue pair, unreliable datagram (UD) or reliable connected (RC). The context and the completion queue must outlive it.
 class QueuePair {
  public:
   /// `type` is IBV_QPT_UD or IBV_QPT_RC. `completions` receives the completions of both work queues. Throws SysError.
-  QueuePair(const ProtectionDomain& domain, const CompletionQueue& completions, ibv_qp_type type, QueueSizes sizes);
+  QueuePair(const Context& context, const CompletionQueue& completions, ibv_qp_type type, QueueSizes sizes);
 
-  const Context& context() const { return *context_; }
   Qpn number() const { return Qpn{handle_->qp_num}; }
-  /// The sizes that the device gave.
-  const QueueSizes& sizes() const { return sizes_; }
 
-  /// The three transitions, to be called in this order. `access` (ibv_access_flags) is what the remote of an RC queue pair may
-  /// do to this host's memory. They throw Error if the end port does not have the path's P_Key or SGID, and SysError if the
-  /// device refuses: EPERM for a privileged Q_Key (upper bit set) without CAP_NET_RAW.
-  void modify_to_init(const path::IbPath& path, int access = 0);
-  void modify_to_rtr(const path::IbPath& path);
-  void modify_to_rts(const path::IbPath& path);
-  /// Makes all three transitions.
+  /// Makes the transitions (IBA 10.3.1) to INIT, RTR (ready to receive) and RTS (ready to send), with parameters from `path`. `access`
+  /// (ibv_access_flags) is what the remote of an RC queue pair may do to this host's memory. Throws Error if the end port does not have the
+  /// path's P_Key or SGID, and SysError if the device refuses: EPERM for a privileged Q_Key (upper bit set) without CAP_NET_RAW.
   void establish(const path::IbPath& path, int access = 0);
 
   /// Posts `work`. Throws SysError: ENOMEM if the queue is full.
@@ -156,12 +134,7 @@ class QueuePair {
   void modify(ibv_qp_attr& attributes, int mask, const char* state);
 
   const Context* context_;
-  QueueSizes sizes_;
   Handle<ibv_qp, ibv_destroy_qp> handle_;
 };
-
-/// Sets the fields that `path` needs before `qp` can be connected over it: the QP number, the device's ack delay, the number of outstanding
-/// RDMA reads and atomics in each direction (at most `max_rd_atomic`), and packet sequence numbers if they are zero.
-void fill_path(const QueuePair& qp, path::IbPath& path, std::uint8_t max_rd_atomic = 255);
 
 }  // namespace ib::verbs

@@ -5,8 +5,8 @@
 #include "fuzz.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
+#include "mad/channel/verbs.hpp"
 #include "mad/describe.hpp"
-#include "verbs/datagrams.hpp"
 
 namespace ibtest::fuzz_packet {
 
@@ -17,8 +17,9 @@ int try_input(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(mad::describe(mad));
   static_cast<void>(mad::format_name(mad));
   static_cast<void>(mad::dump_packet(mad));
-  static_cast<void>(verbs::parse_grh(mad, sys::LinkLayer::ethernet));
-  static_cast<void>(verbs::parse_grh(mad, sys::LinkLayer::infiniband));
+  mad::Source source;
+  mad::parse_grh(mad, sys::LinkLayer::ethernet, source);
+  mad::parse_grh(mad, sys::LinkLayer::infiniband, source);
   static_cast<void>(mad::without_keys(mad));
   if (size < 3) return 0;
   const auto all = all_structs();

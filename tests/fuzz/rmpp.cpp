@@ -7,8 +7,7 @@
 
 #include "fuzz.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rmpp/receiver.hpp"
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 #include "mad/rmpp/transfers.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
@@ -127,7 +126,7 @@ void attack_receiver(Input input) {
     must(receiver.segments() <= 20000 / unit + 1, "a transfer longer than the limit");
   }
   if (receiver.state() == RmppState::done) {
-    const auto mad = receiver.take_mad();
+    const auto mad = receiver.release();
     must(mad.size() >= header_of_sa && mad.size() <= header_of_sa + receiver.segments() * unit, "a length that did not come");
   }
 }
@@ -181,7 +180,7 @@ void carry(Input input) {
     if (cross(sender, receiver) + cross(receiver, sender) == 0) sender.timed_out();
   }
   must(sender.state() == RmppState::done && receiver.state() == RmppState::done, "a transfer that does not end");
-  const auto got = receiver.take_mad(), sent = table(size);
+  const auto got = receiver.release(), sent = table(size);
   must(got.size() == sent.size() && std::equal(got.begin() + header_of_sa, got.end(), sent.begin() + header_of_sa),
        "a table that is another");
 }

@@ -9,6 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/sysstat.hpp"
 #include "support/fake_channel.hpp"
+#include "support/serving.hpp"
 
 namespace ibtest::fuzz_server {
 
@@ -49,12 +50,12 @@ class Host {
     rpc_ = std::make_unique<mad::Rpc>(loop_, std::move(channel));
     server_ = std::make_unique<mad::Server>(*rpc_);
     mad::serve_ping(*server_, "host");
-    mad::serve_sysstat(*server_, {"host", std::string(5000, 'c')});
+    mad::serve_sysstat(*server_, "host", std::string(5000, 'c'));
     server_->serve(mad::Service{.mgmt_class = mad::mgmt_class::sa, .class_version = 2});
     server_->on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id, [this](const mad::Incoming& incoming) {
       const auto wanted = incoming.as<sa::NodeRecord>();
       if (wanted.lid.value % 2 != 0) throw incoming.error(mad::status::invalid_attribute_or_modifier, "odd");
-      server_->send_table(incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
+      ibtest::send_table(*server_, incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
     });
   }
 

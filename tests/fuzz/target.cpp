@@ -47,7 +47,9 @@ int try_input(const std::uint8_t* data, std::size_t size) {
   if ((data[0] & 4) != 0) options.require_end_port = options.default_end_port;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
-    check(path::parse_target(text, options));
+    const path::ParsedTarget parsed = path::parse_target(text, options);
+    ibtest::must(parsed.path.has_value() == parsed.why.empty(), "neither a path nor a reason");
+    if (parsed.path) check(*parsed.path);
   } catch (const UsageError& error) {
     ibtest::must(!error.message().empty(), "an error without a message");
   }

@@ -19,15 +19,8 @@ namespace ibtest {
 
 class KernelRmpp final : public ib::mad::Channel, private ib::async::PollSource {
  public:
-  explicit KernelRmpp(const ib::sys::EndPort& end_port) : end_port_(end_port), port_(end_port, false), buffer_(1U << 20U) {}
-  ~KernelRmpp() override { unwatch(); }
+  explicit KernelRmpp(const ib::sys::EndPort& end_port) : Channel(end_port), port_(end_port, false), buffer_(1U << 20U) {}
 
-  const ib::sys::EndPort& end_port() const override { return end_port_; }
-  void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override {
-    events_ = &events;
-    loop.watch(*this, port_.fd(), POLLIN);
-  }
-  void detach() override { unwatch(); }
   void serve(const ib::mad::Service& service) override { agent_ = open_agent(service.methods); }
   void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override {
     if (agent_ < 0) agent_ = open_agent({});
@@ -48,11 +41,11 @@ class KernelRmpp final : public ib::mad::Channel, private ib::async::PollSource 
     port_.send(umad);
   }
 
-  std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return true; }
   bool does_rmpp(std::uint8_t) const override { return true; }
 
  private:
+  void attached() override { Channel::loop_->watch(*this, port_.fd(), POLLIN); }
   std::int64_t open_agent(const std::array<std::uint64_t, 2>& methods) {
     ib::sys::AgentRequest request;
     request.mgmt_class = ib::mad::mgmt_class::sa;
@@ -64,10 +57,10 @@ class KernelRmpp final : public ib::mad::Channel, private ib::async::PollSource 
 
   void ready(short) override {
     const auto received = port_.receive(buffer_);
-    if (received.outcome != ib::sys::UmadPort::Read::message) return;
+    if (!received || *received > buffer_.size()) return;
     ib_user_mad_t header{};
     std::memcpy(&header, buffer_.data(), sizeof(header));
-    const auto mad = ib::Bytes(buffer_).subspan(sizeof(header), received.bytes - sizeof(header));
+    const auto mad = ib::Bytes(buffer_).subspan(sizeof(header), *received - sizeof(header));
     if (header.status != 0) {
       events_->send_failed(mad, static_cast<int>(header.status));
       return;
@@ -79,11 +72,9 @@ class KernelRmpp final : public ib::mad::Channel, private ib::async::PollSource 
     events_->received(mad, source);
   }
 
-  const ib::sys::EndPort& end_port_;
   ib::sys::UmadPort port_;
   std::vector<std::uint8_t> buffer_;
   std::int64_t agent_ = -1;
-  ib::mad::ChannelEvents* events_{};
 };
 
 inline std::unique_ptr<ib::mad::Channel> open_kernel_rmpp(const ib::sys::EndPort& end_port) {

@@ -14,17 +14,9 @@ namespace ibtest {
 
 class SlowChannel final : public ib::mad::Channel, private ib::async::Timer {
  public:
-  SlowChannel(std::unique_ptr<ib::mad::Channel> channel, ib::async::Duration between) : channel_(std::move(channel)), between_(between) {}
+  SlowChannel(std::unique_ptr<ib::mad::Channel> channel, ib::async::Duration between)
+      : Channel(channel->end_port()), channel_(std::move(channel)), between_(between) {}
 
-  const ib::sys::EndPort& end_port() const override { return channel_->end_port(); }
-  void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override {
-    loop_ = &loop;
-    channel_->attach(events, loop);
-  }
-  void detach() override {
-    disarm();
-    channel_->detach();
-  }
   void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override {
     const bool data = ib::mad::RmppView::is_active(mad) && !ib::mad::RmppView::is_control(mad);
     if (!data || !ib::mad::HeaderView(mad).is_response()) {
@@ -43,6 +35,7 @@ class SlowChannel final : public ib::mad::Channel, private ib::async::Timer {
   std::size_t segments = 0;  ///< that have left
 
  private:
+  void attached() override { channel_->attach(*events_, *loop_); }
   void expired() override {
     ++segments;
     channel_->send(waiting_.front().first, waiting_.front().second, ib::async::Duration::zero());
@@ -52,7 +45,6 @@ class SlowChannel final : public ib::mad::Channel, private ib::async::Timer {
 
   std::unique_ptr<ib::mad::Channel> channel_;
   ib::async::Duration between_;
-  ib::async::Loop* loop_{};
   std::deque<std::pair<std::vector<std::uint8_t>, ib::path::Path>> waiting_;
 };
 

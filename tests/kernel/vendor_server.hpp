@@ -19,7 +19,6 @@ namespace ibtest {
 
 inline constexpr std::uint8_t vendor_class = 0x32;
 inline constexpr std::uint32_t vendor_oui = 0x001405;  // OpenIB's
-inline constexpr std::array<std::uint8_t, 3> vendor_oui_bytes{0x00, 0x14, 0x05};
 
 class VendorServer final : public ib::async::PollSource {
  public:
@@ -27,7 +26,7 @@ class VendorServer final : public ib::async::PollSource {
   static ib::sys::AgentRequest agent() {
     ib::sys::AgentRequest request;
     request.mgmt_class = vendor_class;
-    request.oui = vendor_oui_bytes;
+    request.oui = vendor_oui;
     request.methods[0] = std::uint64_t{1} << ib::mad::method::get;
     return request;
   }
@@ -50,7 +49,7 @@ class VendorServer final : public ib::async::PollSource {
   void ready(short) override {
     // A few at a turn: QP1 has 512 receive buffers and no flow control, and more answers at once than that may be lost.
     Umad umad{};
-    for (int i = 0; i < 64 && port_.receive(umad).outcome == ib::sys::UmadPort::Read::message; ++i) {
+    for (int i = 0; i < 64 && port_.receive(umad); ++i) {
       ib_user_mad_t header{};
       std::memcpy(&header, umad.data(), sizeof(header));
       if (header.status != 0) continue;  // what became of a reply

@@ -65,7 +65,7 @@ mad::Task<> print_psl(mad::Rpc& rpc) {
       if (from.lid == to.lid) continue;
       sa::PathRecord::Query query;
       query.slid(from.lid).dlid(to.lid).reversible(1).numb_path(1);
-      const sa::PathRecord path = co_await sa::subn_adm_get(rpc, query);
+      const sa::PathRecord path = co_await mad::taken(sa::try_subn_adm_get(rpc, query));
       fmt::print("0x{:016x} {} {}\n", from.node_info.node_guid.value, to.lid.value, path.sl);
     }
   }

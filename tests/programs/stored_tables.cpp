@@ -22,7 +22,7 @@
 #include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "programs/programs.hpp"
-#include "sa/record_types.hpp"
+#include "sa/pattern.hpp"
 #include "sa/records.hpp"
 #include "sa/stored_tables.hpp"
 #include "sys/device.hpp"

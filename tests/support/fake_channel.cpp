@@ -36,17 +36,6 @@ using ib::async::Duration;
 using ib::mad::HeaderView;
 using ib::mad::RmppView;
 
-void FakeChannel::attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) {
-  events_ = &events;
-  loop_ = &loop;
-}
-
-void FakeChannel::detach() {
-  events_ = nullptr;
-  deliveries_.clear();
-  pending_.clear();
-}
-
 void FakeChannel::send(Bytes mad, const ib::path::Path& path, Duration timeout) {
   // The network answers from the loop, never from within send().
   const auto tid = static_cast<std::uint32_t>(HeaderView(mad).transaction_id());

@@ -29,11 +29,8 @@ class FakeChannel final : public ib::mad::Channel {
   /// Called for every MAD sent. May throw what Channel::send() may.
   using Network = std::function<void(FakeChannel& channel, ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout)>;
 
-  FakeChannel(const ib::sys::EndPort& end_port, Network network) : end_port_(end_port), network_(std::move(network)) {}
+  FakeChannel(const ib::sys::EndPort& end_port, Network network) : Channel(end_port), network_(std::move(network)) {}
 
-  const ib::sys::EndPort& end_port() const override { return end_port_; }
-  void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override;
-  void detach() override;
   void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override;
   void serve(const ib::mad::Service& service) override {
     services.push_back(service);
@@ -84,10 +81,7 @@ class FakeChannel final : public ib::mad::Channel {
   void due(Delivery& delivery);
   void timed_out(Pending& pending);
 
-  const ib::sys::EndPort& end_port_;
   Network network_;
-  ib::mad::ChannelEvents* events_{};
-  ib::async::Loop* loop_{};
   std::vector<std::unique_ptr<Delivery>> deliveries_;
   std::map<std::uint32_t, std::unique_ptr<Pending>> pending_;
 };

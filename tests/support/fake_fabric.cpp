@@ -191,7 +191,7 @@ void FakeFabric::attach(NodeId id, unsigned port) {
   end_port->sm_lid = info.master_sm_lid;
   end_port->gids = {ib::Gid::from(ib::link_local_prefix, ib::Guid{node.info.node_guid.value + (node.is_switch() ? 0 : port)})};
   end_port->pkeys = {ib::default_pkey};
-  end_port->umad = end_port->smi_umad = end_port->gsi_umad = "umad0";
+  end_port->umad = "umad0";
   end_port->smi_port = end_port->gsi_port = end_port.get();
   end_port_ = end_port.get();
   device_->ports.push_back(std::move(end_port));

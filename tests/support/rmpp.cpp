@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "mad/rmpp/receiver.hpp"
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 #include "next.hpp"
 #include "packets.hpp"
 
@@ -261,7 +260,7 @@ class Kernel {
     if (before != RmppState::active || receiving.receiver.state() != RmppState::done) return;
     Message whole(sizeof(Umad));
     Umad header = umad;
-    const std::vector<std::uint8_t> bytes = receiving.receiver.take_mad();
+    const std::vector<std::uint8_t> bytes = receiving.receiver.release();
     header.length = static_cast<std::uint32_t>(sizeof(Umad) + bytes.size());
     std::memcpy(whole.data(), &header, sizeof header);
     whole.insert(whole.end(), bytes.begin(), bytes.end());

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 #include "support/fake_channel.hpp"
 
 namespace ibtest {

@@ -9,7 +9,6 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "async/task.hpp"
-#include "async/timer.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "mad/transactor.hpp"

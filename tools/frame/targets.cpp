@@ -186,7 +186,7 @@ path::ParsedTarget Targets::parse_as(std::string_view word, path::Form form) {
   how.require_end_port = is_named ? host_.chosen_end_port() : nullptr;
   how.require_device = !is_named && host_.options().device ? how.default_end_port->device : nullptr;
   how.form = form;
-  path::ParsedTarget parsed = path::try_parse_target(word, how);
+  path::ParsedTarget parsed = path::parse_target(word, how);
   if (parsed.path && parsed.path->ib().end_port != nullptr) host_.name_end_port(*parsed.path->ib().end_port);
   return parsed;
 }

@@ -374,7 +374,7 @@ class Ibsysstat final : public ServiceCommand {
   }
 
   std::string cannot_serve() const override { return "can't serve class 51"; }
-  void offer(mad::Server& server) const override { mad::serve_sysstat(server, {sys::host_name(), mad::cpu_text(sys::cpus())}, oui_); }
+  void offer(mad::Server& server) const override { mad::serve_sysstat(server, sys::host_name(), mad::cpu_text(sys::cpus()), oui_); }
   async::Task<> request(Session& session, Emit& emit) override {
     Stack& stack = session.stack();
     Destination node = co_await stack.manners().gmp_node(target_);

@@ -150,15 +150,16 @@ class Query final : public Command {
   }
 
   std::string_view table_rows() const override {
-    if (rpc_->sets()) return {};
+    if (mad::changes_something(rpc_->method)) return {};
     return mad::is_list_method(rpc_->method) ? "records" : "data";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const mad::RpcName& rpc = *rpc_;
     const StructInfo& info = *info_;
-    if (rpc.sets()) session.stack().require_exact_targets();
-    if (zero_ && !rpc.sets()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
+    if (mad::changes_something(rpc.method)) session.stack().require_exact_targets();
+    if (zero_ && !mad::changes_something(rpc.method))
+      throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
     const mad::RpcHeader header = *mad::rpc_header(rpc, info);
     fields_ = separate_assignments(fields_, info);
     take_register(info);
@@ -236,7 +237,7 @@ class Query final : public Command {
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
     report.answer = std::move(records).take();
-    report.planned = rpc.sets() && stack.host().options().dry_run;
+    report.planned = mad::changes_something(rpc.method) && stack.host().options().dry_run;
   }
 
   async::Task<> send_request(Stack& stack, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
@@ -253,7 +254,7 @@ class Query final : public Command {
       KeyedNode keyed = co_await identify_for_key(stack, keys, std::move(node));
       node = std::move(keyed.node);
       vs_key = keyed.vs_key;
-    } else if (rpc.sets()) {
+    } else if (mad::changes_something(rpc.method)) {
       node = co_await stack.manners().identified(std::move(node));
     }
     const path::Path& path = node.path;
@@ -268,9 +269,9 @@ class Query final : public Command {
                          .payload = bytes,
                          .oui = header.oui};
     // A Set begins with the current value of the attribute, which is read from the node itself.
-    mad::Transactor& transactor = rpc.sets() ? stack.smp_transactor() : stack.transactor();
+    mad::Transactor& transactor = mad::changes_something(rpc.method) ? stack.smp_transactor() : stack.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
-    if (rpc.sets() && readable && !zero_) {
+    if (mad::changes_something(rpc.method) && readable && !zero_) {
       // The fields that the user gives for a GMP are in the Get too: fields like PortSelect select what is read. An SMP selects by its
       // attribute modifier.
       if (!is_smp) apply_fields(bytes, info);
@@ -284,12 +285,14 @@ class Query final : public Command {
     request.method = rpc.method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
-    report.planned = rpc.sets() && stack.host().options().dry_run;
+    report.planned = mad::changes_something(rpc.method) && stack.host().options().dry_run;
     const StructInfo* answered = find_attribute_in(reply.bytes);
     const StructInfo& layout = info.register_id >= 0 && answered != nullptr ? *answered : layout_of(info, reply.payload());
     report.answer.type = &layout;
-    report.answer.bytes = sa::RecordBuffer(layout.bytes);
-    report.answer.bytes.push_back(attribute_of(reply, layout));
+    std::vector<std::uint8_t> record = attribute_of(reply, layout);
+    record.resize(layout.bytes);
+    const sa::RecordRows rows(record, record.size(), record.size(), 1);
+    report.answer.bytes = sa::RecordBuffer(std::move(record), rows);
   }
 
   static std::vector<std::uint8_t> attribute_of(const mad::Reply& reply, const StructInfo& info) {

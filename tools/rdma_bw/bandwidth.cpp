@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
 #include "async/event.hpp"
 #include "async/group.hpp"
@@ -43,20 +44,43 @@ std::vector<ibv_sge> gather(const verbs::MemoryRegion& region, std::uint64_t siz
 
 constexpr std::uint8_t roce_life_time = 16;  // 0.27 s, what Linux's connection manager takes on RoCE
 
+async::Task<> send_message(async::TcpStream& peer, BandwidthMessage message) {
+  const BandwidthMessage::Wire wire = message.pack();
+  co_await peer.write(wire, bandwidth_patience);
+}
+
+/// Receives the message `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
+async::Task<BandwidthMessage> receive_message(async::TcpStream& peer, BandwidthStage expected,
+                                              async::Duration timeout = bandwidth_patience) {
+  BandwidthMessage::Wire wire{};
+  co_await peer.read(wire, timeout);
+  BandwidthMessage message;
+  try {
+    message = BandwidthMessage::unpack(wire);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{} {}", peer.peer(), error.message()));
+  }
+  if (message.stage == BandwidthStage::failed) throw Error(fmt::format("{} gave up: {}", peer.peer(), escaped(message.text)));
+  if (message.stage != expected) throw Error(fmt::format("{} sent an rdma_bw message out of turn", peer.peer()));
+  co_return message;
+}
+
 }  // namespace
 
 BandwidthEnd::BandwidthEnd(const sys::EndPort& end_port, const BandwidthPlan& plan)
     : end_port_(end_port),
       context_(*end_port.device),
-      domain_(context_),
       plan_(fitted(plan, context_)),
       memory_(static_cast<std::size_t>(plan_.size)),
       queue_(context_, plan_.depth + 1),
-      region_(domain_, memory_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
-      qp_(domain_, queue_, IBV_QPT_RC, {plan_.depth, 1, plan_.pieces}),
+      region_(context_, memory_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+      qp_(context_, queue_, IBV_QPT_RC, {plan_.depth, 1, plan_.pieces}),
       pieces_(gather(region_, plan_.size, plan_.pieces)) {
   path_.end_port = &end_port_;
-  verbs::fill_path(qp_, path_, 0);
+  path_.sqpn = qp_.number();
+  path_.sqpsn = std::random_device{}() & 0xffffffU;
+  path_.sack_resp_time = context_.query_device().local_ca_ack_delay;
+  path_.srdatomic = path_.drdatomic = 0;  // RDMA writes only
   const ibv_port_attr port = context_.query_port(end_port.number);
   mtu_ = static_cast<std::uint8_t>(std::clamp<int>(port.active_mtu, IBV_MTU_256, IBV_MTU_4096));
 }
@@ -93,23 +117,6 @@ void BandwidthEnd::connect(path::IbPath path, const BandwidthMessage& peer) {
   qp_.establish(path_, IBV_ACCESS_REMOTE_WRITE);
 }
 
-void BandwidthEnd::post() {
-  ibv_send_wr work{};
-  work.sg_list = pieces_.data();
-  work.num_sge = static_cast<int>(pieces_.size());
-  work.opcode = IBV_WR_RDMA_WRITE;
-  work.send_flags = IBV_SEND_SIGNALED;
-  work.wr.rdma.remote_addr = peer_address_;
-  work.wr.rdma.rkey = peer_key_;
-  qp_.post_send(work);
-}
-
-void BandwidthEnd::check(const ibv_wc& completion) const {
-  if (completion.status == IBV_WC_SUCCESS) return;
-  throw Error(fmt::format("RDMA write from {} to QP {} failed: {} (vendor code 0x{:x})", end_port_.name(), path_.dqpn->value,
-                          ibv_wc_status_str(completion.status), completion.vendor_err));
-}
-
 /// At least one completion, for which it waits.
 async::Task<std::size_t> BandwidthEnd::completions(std::span<ibv_wc> into) {
   // A connection ends its tries by an error; silence beyond them means that the device itself does not answer.
@@ -130,33 +137,25 @@ async::Task<async::Duration> BandwidthEnd::write(std::function<void(std::uint32_
   async::Loop& loop = co_await async::current_loop;
   const async::Time began = loop.now();
   std::uint32_t posted = 0, written = 0;
+  ibv_send_wr work{};
+  work.sg_list = pieces_.data();
+  work.num_sge = static_cast<int>(pieces_.size());
+  work.opcode = IBV_WR_RDMA_WRITE;
+  work.send_flags = IBV_SEND_SIGNALED;
+  work.wr.rdma.remote_addr = peer_address_;
+  work.wr.rdma.rkey = peer_key_;
   while (written < plan_.iterations) {
-    for (; posted < plan_.iterations && posted - written < plan_.depth; ++posted) post();
+    for (; posted < plan_.iterations && posted - written < plan_.depth; ++posted) qp_.post_send(work);
     const std::size_t count = co_await completions(done);
-    for (const ibv_wc& completion : std::span(done).first(count)) check(completion);
+    for (const ibv_wc& completion : std::span(done).first(count)) {
+      if (completion.status != IBV_WC_SUCCESS)
+        throw Error(fmt::format("RDMA write from {} to QP {} failed: {} (vendor code 0x{:x})", end_port_.name(), path_.dqpn->value,
+                                ibv_wc_status_str(completion.status), completion.vendor_err));
+    }
     written += static_cast<std::uint32_t>(count);
     progress(written);
   }
   co_return loop.now() - began;
-}
-
-async::Task<> BandwidthPeer::send(BandwidthMessage message) {
-  const BandwidthMessage::Wire wire = message.pack();
-  co_await stream_.write(wire, patience);
-}
-
-async::Task<BandwidthMessage> BandwidthPeer::receive(BandwidthStage expected, async::Duration timeout) {
-  BandwidthMessage::Wire wire{};
-  co_await stream_.read(wire, timeout);
-  BandwidthMessage message;
-  try {
-    message = BandwidthMessage::unpack(wire);
-  } catch (const Error& error) {
-    throw Error(fmt::format("{} {}", peer(), error.message()));
-  }
-  if (message.stage == BandwidthStage::failed) throw Error(fmt::format("{} gave up: {}", peer(), escaped(message.text)));
-  if (message.stage != expected) throw Error(fmt::format("{} sent an rdma_bw message out of turn", peer()));
-  co_return message;
 }
 
 BandwidthTest::BandwidthTest(Stack& stack, bool is_client, const BandwidthPlan& plan, bool bidirectional)
@@ -168,8 +167,7 @@ BandwidthTest::BandwidthTest(Stack& stack, bool is_client, const BandwidthPlan& 
   }
 }
 
-async::Task<> BandwidthTest::run(async::TcpStream stream, std::function<void()> met) {
-  BandwidthPeer peer(std::move(stream));
+async::Task<> BandwidthTest::run(async::TcpStream peer, std::function<void()> met) {
   result_.peer = peer.peer();
   BandwidthMessage failure;
   failure.stage = BandwidthStage::failed;
@@ -191,19 +189,19 @@ async::Task<> BandwidthTest::run(async::TcpStream stream, std::function<void()> 
   }
   if (!error) co_return;
   try {
-    co_await peer.send(failure);
+    co_await send_message(peer, failure);
   } catch (const Error&) {  // it has gone, which is what went wrong or does no further harm
   }
   std::rethrow_exception(error);
 }
 
-async::Task<> BandwidthTest::meet_server(BandwidthPeer& peer) {
+async::Task<> BandwidthTest::meet_server(async::TcpStream& peer) {
   BandwidthMessage offer = end_->describe();
   offer.stage = BandwidthStage::offer;
   offer.bidirectional = bidirectional_;
-  co_await peer.send(offer);
+  co_await send_message(peer, offer);
   // The server may have to query the SA first.
-  const BandwidthMessage answer = co_await peer.receive(BandwidthStage::answer, 2 * BandwidthPeer::patience);
+  const BandwidthMessage answer = co_await receive_message(peer, BandwidthStage::answer, 2 * bandwidth_patience);
   path::IbPath path = answer.path;
   path.end_port = &stack_.host().end_port();
   path.mtu = answer.mtu;
@@ -216,8 +214,8 @@ async::Task<> BandwidthTest::meet_server(BandwidthPeer& peer) {
   co_await connected(peer, offer, answer);
 }
 
-async::Task<> BandwidthTest::meet_client(BandwidthPeer& peer) {
-  const BandwidthMessage offer = co_await peer.receive(BandwidthStage::offer);
+async::Task<> BandwidthTest::meet_client(async::TcpStream& peer) {
+  const BandwidthMessage offer = co_await receive_message(peer, BandwidthStage::offer);
   plan_.size = offer.size;
   plan_.iterations = offer.iterations;
   end_.emplace(stack_.host().end_port(), plan_);
@@ -229,7 +227,7 @@ async::Task<> BandwidthTest::meet_client(BandwidthPeer& peer) {
   answer.path.packet_life_time = path::packet_life_time(path);
   answer.mtu = std::min(answer.mtu, path.mtu);
   end_->connect(path, offer);
-  co_await peer.send(answer);
+  co_await send_message(peer, answer);
   co_await connected(peer, answer, offer);
 }
 
@@ -252,18 +250,18 @@ async::Task<path::IbPath> BandwidthTest::path_to(const BandwidthMessage& offer) 
 }
 
 /// Both ends wait for each other: what is written to a queue pair before it is connected is lost.
-async::Task<> BandwidthTest::connected(BandwidthPeer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs) {
+async::Task<> BandwidthTest::connected(async::TcpStream& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs) {
   BandwidthMessage ready;
   ready.stage = BandwidthStage::ready;
-  co_await peer.send(ready);
-  co_await peer.receive(BandwidthStage::ready);
+  co_await send_message(peer, ready);
+  co_await receive_message(peer, BandwidthStage::ready);
   result_.plan = mine;
   result_.plan.bidirectional = mine.bidirectional || theirs.bidirectional;
   result_.remote = theirs;
   result_.path = end_->path();
 }
 
-async::Task<> BandwidthTest::own_part(BandwidthPeer& peer) {
+async::Task<> BandwidthTest::own_part(async::TcpStream& peer) {
   BandwidthMessage done;
   done.stage = BandwidthStage::done;
   if (is_client_ || result_.plan.bidirectional) {
@@ -273,13 +271,13 @@ async::Task<> BandwidthTest::own_part(BandwidthPeer& peer) {
     result_.sent = co_await end_->write(show);
     done.nanoseconds = static_cast<std::uint64_t>(result_.sent->count());
   }
-  co_await peer.send(done);
+  co_await send_message(peer, done);
 }
 
 /// Waits until the peer is done: until then it may use the memory and the queue pair of this end, and this end may use the peer's memory
 /// and queue pair.
-async::Task<> BandwidthTest::peers_part(BandwidthPeer& peer) {
-  const BandwidthMessage done = co_await peer.receive(BandwidthStage::done, BandwidthPeer::forever);
+async::Task<> BandwidthTest::peers_part(async::TcpStream& peer) {
+  const BandwidthMessage done = co_await receive_message(peer, BandwidthStage::done, async::FdEvents::forever);
   if (done.nanoseconds > 0)
     result_.received = async::Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(done.nanoseconds, INT64_MAX)));
 }

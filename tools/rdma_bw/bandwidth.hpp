@@ -43,13 +43,10 @@ class BandwidthEnd {
   async::Task<async::Duration> write(std::function<void(std::uint32_t)> progress);
 
  private:
-  void post();
-  void check(const ibv_wc& completion) const;
   async::Task<std::size_t> completions(std::span<ibv_wc> into);
 
   const sys::EndPort& end_port_;
   verbs::Context context_;
-  verbs::ProtectionDomain domain_;
   BandwidthPlan plan_;
   std::vector<std::uint8_t> memory_;
   verbs::CompletionQueue queue_;
@@ -62,24 +59,8 @@ class BandwidthEnd {
   std::uint32_t peer_key_{};
 };
 
-/// The TCP side of a bandwidth test: messages to and from the peer, each in its turn.
-class BandwidthPeer {
- public:
-  /// The timeout of receive() for a message that the peer sends at once.
-  static constexpr async::Duration patience = std::chrono::seconds(10);
-  /// The timeout of receive() while the peer measures: none. TCP reports when the peer has gone.
-  static constexpr async::Duration forever = async::Duration::max();
-
-  explicit BandwidthPeer(async::TcpStream stream) : stream_(std::move(stream)) {}
-  const std::string& peer() const { return stream_.peer(); }
-
-  async::Task<> send(BandwidthMessage message);
-  /// Receives the message `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
-  async::Task<BandwidthMessage> receive(BandwidthStage expected, async::Duration timeout = patience);
-
- private:
-  async::TcpStream stream_;
-};
+/// The timeout for what the peer does at once: to accept a connection, to send a message.
+inline constexpr async::Duration bandwidth_patience = std::chrono::seconds(10);
 
 struct BandwidthResult {
   std::string peer;
@@ -95,16 +76,16 @@ class BandwidthTest {
 
   /// The whole test with one peer. If it fails at this end, the peer gets the reason. Calls `met` once both ends are connected; the result
   /// then lacks its times. Throws Error or SysError.
-  async::Task<> run(async::TcpStream stream, std::function<void()> met);
+  async::Task<> run(async::TcpStream peer, std::function<void()> met);
   const BandwidthResult& result() const { return result_; }
 
  private:
-  async::Task<> meet_server(BandwidthPeer& peer);
-  async::Task<> meet_client(BandwidthPeer& peer);
+  async::Task<> meet_server(async::TcpStream& peer);
+  async::Task<> meet_client(async::TcpStream& peer);
   async::Task<path::IbPath> path_to(const BandwidthMessage& offer);
-  async::Task<> connected(BandwidthPeer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs);
-  async::Task<> own_part(BandwidthPeer& peer);
-  async::Task<> peers_part(BandwidthPeer& peer);
+  async::Task<> connected(async::TcpStream& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs);
+  async::Task<> own_part(async::TcpStream& peer);
+  async::Task<> peers_part(async::TcpStream& peer);
 
   Stack& stack_;
   bool is_client_;

@@ -88,7 +88,7 @@ class RdmaBw final : public Command {
  private:
   async::Task<async::TcpStream> peer(Host& host) const {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
-    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, BandwidthPeer::patience);
+    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, bandwidth_patience);
     async::TcpListener listener(port_, version);
     host.debug(1, fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();

@@ -15,7 +15,7 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "report/field_columns.hpp"
-#include "sa/record_types.hpp"
+#include "sa/pattern.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/name_match.hpp"
 #include "tools/frame/run.hpp"

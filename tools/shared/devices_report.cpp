@@ -63,8 +63,8 @@ const std::vector<Column<sys::EndPort>> port_columns{
      }},
     {{.key = "port_guid", .heading = "PORT GUID"}, [](const sys::EndPort& port) { return port.port_guid(); }},
     {{.key = "gid", .heading = "GID"}, [](const sys::EndPort& port) { return to_text(port.default_gid()); }},
-    {{.key = "smi_umad", .heading = "SMI"}, [](const sys::EndPort& port) { return text_cell(port.smi_umad); }},
-    {{.key = "gsi_umad", .heading = "GSI"}, [](const sys::EndPort& port) { return text_cell(port.gsi_umad); }},
+    {{.key = "smi_umad", .heading = "SMI"}, [](const sys::EndPort& port) { return text_cell(port.umad_of(true)); }},
+    {{.key = "gsi_umad", .heading = "GSI"}, [](const sys::EndPort& port) { return text_cell(port.umad_of(false)); }},
 };
 
 std::vector<Column<EndPortRow>> listed_columns() {

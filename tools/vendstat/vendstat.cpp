@@ -42,17 +42,6 @@ constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
     {0x1bd0, 0x1bd5}, {0x1bf0, 0x1bf0}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xcb20, 0xcb20}, {0xcf08, 0xcf08}, {0xd2f0, 0xd2f0},
 };
 
-/// The first `size` bytes of `data`, filled up with zeros.
-template <std::size_t size>
-std::array<std::uint8_t, size> padded(Bytes data) {
-  std::array<std::uint8_t, size> bytes{};
-  std::copy_n(data.begin(), std::min(data.size(), size), bytes.begin());
-  return bytes;
-}
-
-/// The format %#x of C: zero has no prefix.
-std::string alternate_hex(std::uint32_t value) { return value == 0 ? "0" : fmt::format("0x{:x}", value); }
-
 std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
   return fmt::format("{:02}.{:02}.{:02}", major, minor, sub_minor);
 }
@@ -82,10 +71,12 @@ std::string config_space_lines(const mlx::ConfigSpaceAccess& answer, std::size_t
 /// The text for the counter groups of an InfiniScale IV switch, from the data of the answer.
 std::string counter_group_lines(Bytes answer) {
   constexpr std::size_t masks = 12;  // the offset of the masks
-  const auto info = mlx::CounterGroupInfo::unpack(padded<mlx::CounterGroupInfo::wire_size>(answer));
+  const auto info = wire::unpack_short<mlx::CounterGroupInfo>(answer);
   std::string text = fmt::format("counter_group_info:\n{} counter groups\n", info.num_counter_groups);
-  for (std::size_t i = 0; i < info.num_counter_groups && masks + 4 * i + 4 <= answer.size(); ++i)
-    text += fmt::format("group{} mask {}\n", i, alternate_hex(load_be<std::uint32_t>(answer.data() + masks + 4 * i)));
+  for (std::size_t i = 0; i < info.num_counter_groups && masks + 4 * i + 4 <= answer.size(); ++i) {
+    const auto mask = load_be<std::uint32_t>(answer.data() + masks + 4 * i);
+    text += fmt::format("group{} mask {}{:x}\n", i, mask == 0 ? "" : "0x", mask);  // as %#x of C
+  }
   return text;
 }
 
@@ -97,9 +88,8 @@ bool has_ext_firmware_version(std::uint16_t device_id) {
 
 /// The text of infiniband-diags for GeneralInfo, from the data of the answer.
 std::string general_info_lines(Bytes answer) {
-  const auto bytes = padded<mlx::Is4GeneralInfo::wire_size>(answer);
-  const auto is3 = mlx::GeneralInfo::unpack(Bytes(bytes).first(mlx::GeneralInfo::wire_size));
-  const auto is4 = mlx::Is4GeneralInfo::unpack(bytes);
+  const auto is3 = wire::unpack_short<mlx::GeneralInfo>(answer);
+  const auto is4 = wire::unpack_short<mlx::Is4GeneralInfo>(answer);
   const bool extended = has_ext_firmware_version(is3.device_id);
   return fmt::format(
       "hw_dev_rev:  0x{:04x}\nhw_dev_id:   0x{:04x}\nhw_uptime:   0x{:08x}\nfw_version:  {}\nfw_build_id: 0x{:04x}\n"
@@ -111,30 +101,15 @@ std::string general_info_lines(Bytes answer) {
       extended ? version(is4.sw_major, is4.sw_minor, is4.sw_sub_minor) : version(is3.hw_major, is3.hw_minor, is3.hw_sub_minor));
 }
 
-using Data = std::optional<std::vector<std::uint8_t>>;
+using AnswerData = std::optional<std::vector<std::uint8_t>>;  ///< nothing if the request failed
 
-/// An answer that is printed as an attribute.
-struct AttributeReport final : Report {
-  explicit AttributeReport(path::Path end) : path(std::move(end)) {}
-
-  path::Path path;
-  AttributeText attribute;
-  std::string diags_lines;
-
-  void visit(report::Sink& sink) const override {
-    path::visit(sink, "path", path);
-    attribute.visit_attribute(sink);
-  }
-  void text(TextOut& out) const override { attribute.text(out, plain_listing); }
-  void diags_text(TextOut& out) const override { out.write(diags_lines); }
-};
-
-/// Answers that have a text of their own.
-struct LinesReport final : Report {
-  explicit LinesReport(path::Path end) : path(std::move(end)) {}
+/// An answer that is printed as an attribute, or answers that have a text of their own.
+struct VendorReport final : Report {
+  explicit VendorReport(path::Path end) : path(std::move(end)) {}
 
   path::Path path;
-  const StructInfo* info{};
+  std::optional<AttributeText> attribute;
+  const StructInfo* info{};  ///< of the records
   std::vector<std::vector<std::uint8_t>> records;
   std::string lines, diags_lines;
 
@@ -147,10 +122,11 @@ struct LinesReport final : Report {
   }
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
+    if (attribute) return attribute->visit_attribute(sink);
     sink.value("attribute", info->iba_name);
     sink.array("records", records, [&](const auto& record) { report::visit_fields(sink, {}, record, *info); });
   }
-  void text(TextOut& out) const override { out.write(lines); }
+  void text(TextOut& out) const override { attribute ? attribute->text(out, plain_listing) : out.write(lines); }
   void diags_text(TextOut& out) const override { out.write(diags_lines); }
 };
 
@@ -175,8 +151,8 @@ struct VendorAgent {
   std::uint64_t vs_key{};  ///< of --vskey
 
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
-  async::Task<Data> send(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
-                         std::string_view complaint = {}) const {
+  async::Task<AnswerData> send(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
+                               std::string_view complaint = {}) const {
     mad::Transactor& transactor = stack.transactor();
     std::vector<std::uint8_t> keyed;
     if (vs_key != 0) data = keyed = with_key(info, data);
@@ -231,9 +207,7 @@ class Vendstat final : public Command {
     set.is_port();
     set.flag("-N", general_, "General information: device, firmware, uptime.");
     set.flag("--cpi", class_port_info_, "The ClassPortInfo of the vendor class.");
-    add_switch_options(
-        set, [this](const std::string& text) { take_groups(text); }, [this](const std::string& text) { take_read(text); },
-        [this](const std::string& text) { take_write(text); });
+    add_switch_options(set);
     set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
     add_table_options(set, common, table_, [this] { return keys_of(columns(Keys::hidden)); });
     add_vs_keys(set, vs_keys_);
@@ -248,14 +222,8 @@ class Vendstat final : public Command {
     set.integer("PORT", port_);
     set.without("DKy");
     set.flag("-N --N", general_, "General information of InfiniScale III and IV.");
-    const auto take_groups = [this](const std::string& text) {
-      if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
-      sets_groups_ = true;
-    };
-    add_switch_options(
-        set, take_groups, [this](const std::string& text) { take_diags_record(reads_, text, false); },
-        [this](const std::string& text) { take_diags_record(writes_, text, true); });
     pardons_ = true;
+    add_switch_options(set);
   }
 
   /// What is one attribute is a table of one row.
@@ -294,45 +262,45 @@ class Vendstat final : public Command {
   }
 
  private:
-  using Take = std::function<void(const std::string& text)>;
   /// What both command lines have, which read the values in different ways.
-  void add_switch_options(OptionSet& set, Take take_groups, Take take_read, Take take_write) {
+  void add_switch_options(OptionSet& set) {
     constexpr std::string_view numbers_help = "Numbers are hexadecimal. May be given 18 times, for as many words.";
     set.flag({"-w", "-w --w"}, wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
     set.flag({"-i", "-i --i"}, groups_, "The counter groups of PORT of an InfiniScale IV switch.");
     set.value({"-c --config-groups", "-c --c"}, "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
-              std::move(take_groups));
+              [this](const std::string& text) { take_groups(text); });
     set.value("-R --Read --read", "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", numbers_help),
-              std::move(take_read));
+              [this](const std::string& text) { take_record(reads_, text, false); });
     set.value("-W --Write --write", "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", numbers_help),
-              std::move(take_write));
+              [this](const std::string& text) { take_record(writes_, text, true); });
   }
-  void take_groups(std::string_view text) {
+  void take_groups(const std::string& text) {
     sets_groups_ = true;
+    if (pardons_) {
+      if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
+      return;
+    }
     const auto values = numbers(text, "-c", 2, 2, 10);
     for (std::size_t i = 0; i < group_selects_.size(); ++i) {
       if (values[i] > 255) throw OptionError(fmt::format("option '-c': group {} does not fit 8 bits", values[i]));
       group_selects_.at(i) = static_cast<int>(values[i]);
     }
   }
-  void take_read(std::string_view text) {
-    const auto values = numbers(text, "-R", 1, 2, 16);
-    add_record(reads_, {values[0], 0, values.size() > 1 ? values[1] : ~0U});
-  }
-  void take_write(std::string_view text) {
-    const auto values = numbers(text, "-W", 2, 3, 16);
-    add_record(writes_, {values[0], values[1], values.size() > 2 ? values[2] : ~0U});
-  }
-  static void add_record(std::vector<mlx::ConfigRecord>& records, mlx::ConfigRecord record) {
-    if (records.size() == most_records) throw OptionError(fmt::format("At most {} words at once", most_records));
-    records.push_back(record);
-  }
-  static void take_diags_record(std::vector<mlx::ConfigRecord>& records, const std::string& text, bool write) {
-    if (records.size() == most_records) return;
+  /// A word to read, "ADDR[,MASK]", or to write, "ADDR,VALUE[,MASK]".
+  void take_record(std::vector<mlx::ConfigRecord>& records, const std::string& text, bool write) const {
+    const bool is_full = records.size() == most_records;
     mlx::ConfigRecord record{0, 0, ~0U};
-    const int got = write ? std::sscanf(text.c_str(), "%x,%x,%x", &record.address, &record.data, &record.mask)
-                          : std::sscanf(text.c_str(), "%x,%x", &record.address, &record.mask);
-    if (got < (write ? 2 : 1)) throw DiagsUsage();
+    if (pardons_) {
+      if (is_full) return;
+      const int got = write ? std::sscanf(text.c_str(), "%x,%x,%x", &record.address, &record.data, &record.mask)
+                            : std::sscanf(text.c_str(), "%x,%x", &record.address, &record.mask);
+      if (got < (write ? 2 : 1)) throw DiagsUsage();
+    } else {
+      const std::size_t least = write ? 2 : 1;
+      const auto values = numbers(text, write ? "-W" : "-R", least, least + 1, 16);
+      if (is_full) throw OptionError(fmt::format("At most {} words at once", most_records));
+      record = {values[0], write ? values[1] : 0, values.size() > least ? values[least] : ~0U};
+    }
     records.push_back(record);
   }
 
@@ -353,34 +321,33 @@ class Vendstat final : public Command {
   }
 
   /// Emits the attribute, or a table with it; of several nodes it keeps the row.
-  void emit_attribute(const AttributeReport& report, const Host& host, Emit& emit) {
+  void emit_attribute(const VendorAgent& device, Emit& emit, const StructInfo& layout, Bytes answer, std::string diags_lines = {}) {
+    const Host& host = device.stack.host();
+    VendorReport report(device.path);
+    report.attribute.emplace(host.options(), layout, answer);
+    report.diags_lines = std::move(diags_lines);
     if (!table_.given()) return emit(report);
-    rows_.push_back({target_.text(), report.path.ib().dlid, report.attribute});
+    rows_.push_back({target_.text(), report.path.ib().dlid, *report.attribute});
     if (!is_of_several_) emit_rows(host, emit);
   }
 
   async::Task<> class_port_info(const VendorAgent& device, Emit& emit) {
-    const Data answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
-    AttributeReport report(device.path);
-    report.attribute = AttributeText(device.stack.host().options(), mlx::ClassPortInfo::info(), answer.value());
-    emit_attribute(report, device.stack.host(), emit);
+    const AnswerData answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
+    emit_attribute(device, emit, mlx::ClassPortInfo::info(), answer.value());
   }
 
   /// -N and -w begin with this request: its answer gives the kind of the device.
   async::Task<> information(const VendorAgent& device, Emit& emit) {
     if (!checks_capability_) {
-      const Data known = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
+      const AnswerData known = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
       if (!known) throw DiagsFailure("classportinfo query");
     }
-    const Data answer = co_await device.send(mad::method::get, mlx::GeneralInfo::info());
+    const AnswerData answer = co_await device.send(mad::method::get, mlx::GeneralInfo::info());
     if (!answer) throw DiagsFailure("generalinfo query");
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
       const StructInfo& layout = has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
-      AttributeReport report(device.path);
-      report.attribute = AttributeText(device.stack.host().options(), layout, *answer);
-      report.diags_lines = general_info_lines(*answer);
-      emit_attribute(report, device.stack.host(), emit);
+      emit_attribute(device, emit, layout, *answer, general_info_lines(*answer));
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
@@ -389,11 +356,11 @@ class Vendstat final : public Command {
   }
 
   static async::Task<> xmit_wait(const VendorAgent& device, Emit& emit) {
-    LinesReport report(device.path);
+    VendorReport report(device.path);
     for (unsigned request = 0; request < subnet::wait_requests; ++request) {
       const auto wanted = wire::packed(subnet::wait_request(request));
       const std::uint32_t modifier = subnet::config_space_modifier(subnet::wait_records(request));
-      const Data answer = co_await device.send(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
+      const AnswerData answer = co_await device.send(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
       if (!answer) {
         emit.so_far(report);
         throw DiagsFailure("vendstat");
@@ -405,10 +372,10 @@ class Vendstat final : public Command {
   }
 
   static async::Task<> groups(const VendorAgent& device, Emit& emit, std::uint32_t port) {
-    const Data answer =
+    const AnswerData answer =
         co_await device.send(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
     if (!answer) co_return;
-    LinesReport report(device.path);
+    VendorReport report(device.path);
     report.add(mlx::CounterGroupInfo::unpack(*answer), counter_group_lines(*answer));
     emit(report);
   }
@@ -419,10 +386,10 @@ class Vendstat final : public Command {
     for (std::size_t i = 0; i < group_selects_.size(); ++i)
       selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
     const auto wanted = wire::packed(selects);
-    Data answer = co_await device.send(mad::method::set, info, port, wanted, "config counter group set failure\n");
+    AnswerData answer = co_await device.send(mad::method::set, info, port, wanted, "config counter group set failure\n");
     if (device.stack.host().options().dry_run) co_return;
     if (answer) answer = co_await device.send(mad::method::get, info, port, {}, "config counter group query failure\n");
-    LinesReport report(device.path);
+    VendorReport report(device.path);
     if (answer) {
       const auto now = mlx::ConfigCounterGroups::unpack(*answer);
       report.add(now, fmt::format("counter_groups_config: configured group0 {} group1 {}\n", now.group_selects[0].group_select,
@@ -433,16 +400,16 @@ class Vendstat final : public Command {
   }
 
   async::Task<> space(const VendorAgent& device, Emit& emit) const {
-    LinesReport report(device.path);
+    VendorReport report(device.path);
     for (const std::vector<mlx::ConfigRecord>* records : {&reads_, &writes_}) {
       if (records->empty()) continue;
       mlx::ConfigSpaceAccess words;
       std::copy(records->begin(), records->end(), words.record.begin());
       const auto wanted = wire::packed(words);
       const bool write = records == &writes_;
-      const Data answer = co_await device.send(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
-                                               subnet::config_space_modifier(records->size()), wanted,
-                                               write ? "cannot set config space records\n" : "cannot get config space records\n");
+      const AnswerData answer = co_await device.send(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
+                                                     subnet::config_space_modifier(records->size()), wanted,
+                                                     write ? "cannot set config space records\n" : "cannot get config space records\n");
       if (!answer || (write && device.stack.host().options().dry_run)) continue;
       const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
       report.add(now, config_space_lines(now, records->size()));

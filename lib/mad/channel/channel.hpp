@@ -56,15 +56,21 @@ class ChannelEvents {
   ~ChannelEvents() = default;
 };
 
-/// Sends and receives the MADs of one end port.
+/// Sends and receives the MADs of one end port, which must outlive the channel.
 class Channel {
  public:
+  explicit Channel(const sys::EndPort& end_port) : end_port_(end_port) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
   virtual ~Channel() = default;
 
-  virtual const sys::EndPort& end_port() const = 0;
-  /// Starts to report events to `events` from `loop`. To be called once. Both objects must live until detach() or the end of the channel.
-  virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
-  virtual void detach() = 0;
+  const sys::EndPort& end_port() const { return end_port_; }
+  /// Starts to report events to `events` from `loop`. To be called once. Both objects must outlive the channel.
+  void attach(ChannelEvents& events, async::Loop& loop) {
+    events_ = &events;
+    loop_ = &loop;
+    attached();
+  }
   /// Sends `mad` on `path`. If reports_timeouts(), an unanswered request is reported after `timeout`; a later answer may be dropped, but
   /// segments of an answer are not. A `timeout` of zero is for MADs that have no answer, such as answers. Throws SysError: EINVAL if the
   /// kernel refuses the MAD, other codes if sending failed.
@@ -75,9 +81,9 @@ class Channel {
   virtual void serve(const Service& service) = 0;
 
   /// The bits of the transaction ID that an answer returns unchanged. On umad the kernel owns the upper half.
-  virtual std::uint64_t tid_mask() const = 0;
+  virtual std::uint64_t tid_mask() const { return 0xffffffffU; }
   /// Whether send_failed() reports every request that is not answered within its timeout.
-  virtual bool reports_timeouts() const = 0;
+  virtual bool reports_timeouts() const { return false; }
   /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(). If true, send() takes a MAD of any length
   /// whose RMPP header says Active and cuts it into segments, and received() reports whole MADs. If false, each segment and ACK is a MAD of
   /// its own, and the user of the channel must make and interpret it. No channel of this library does RMPP: the kernel's, below umad, loses
@@ -86,6 +92,16 @@ class Channel {
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// The greatest number of requests that may be in flight, whatever limit the user sets.
   virtual unsigned max_in_flight() const { return ~0U; }
+
+ protected:
+  /// Called by attach(): starts to report the events of what is open already.
+  virtual void attached() {}
+
+  ChannelEvents* events_{};  ///< both null before attach()
+  async::Loop* loop_{};
+
+ private:
+  const sys::EndPort& end_port_;
 };
 
 }  // namespace ib::mad

@@ -14,20 +14,9 @@ namespace {
 /// Properties of the channel must hold for both of its parts.
 class SplitChannel final : public Channel {
  public:
-  SplitChannel(std::unique_ptr<Channel> gmps, OpenChannel open_umad) : gmps_(std::move(gmps)), open_umad_(std::move(open_umad)) {}
+  SplitChannel(std::unique_ptr<Channel> gmps, OpenChannel open_umad)
+      : Channel(gmps->end_port()), gmps_(std::move(gmps)), open_umad_(std::move(open_umad)) {}
 
-  const sys::EndPort& end_port() const override { return gmps_->end_port(); }
-  void attach(ChannelEvents& events, async::Loop& loop) override {
-    events_ = &events;
-    loop_ = &loop;
-    gmps_->attach(events, loop);
-    if (umad_) umad_->attach(events, loop);
-  }
-  void detach() override {
-    gmps_->detach();
-    if (umad_) umad_->detach();
-    events_ = nullptr;
-  }
   void send(Bytes mad, const path::Path& path, Duration timeout) override {
     (is_smp(mad[1]) || served_[mad[1]] ? umad() : *gmps_).send(mad, path, timeout);
   }
@@ -40,12 +29,13 @@ class SplitChannel final : public Channel {
     umad_->serve(service);
     served_.set(service.mgmt_class);
   }
-  /// The limit of umad.
-  std::uint64_t tid_mask() const override { return 0xffffffffU; }
-  bool reports_timeouts() const override { return false; }
   unsigned max_in_flight() const override { return gmps_->max_in_flight(); }
 
  private:
+  void attached() override {
+    gmps_->attach(*events_, *loop_);
+    if (umad_) umad_->attach(*events_, *loop_);
+  }
   Channel& umad() {
     if (!umad_) {
       std::unique_ptr<Channel> opened = open_umad_(end_port());
@@ -58,14 +48,12 @@ class SplitChannel final : public Channel {
   std::unique_ptr<Channel> gmps_, umad_;
   OpenChannel open_umad_;
   std::bitset<256> served_;  // indexed by class
-  ChannelEvents* events_{};
-  async::Loop* loop_{};
 };
 
 std::unique_ptr<Channel> open_split(const sys::EndPort& end_port) { return make_split_channel(open_verbs(end_port), open_umad); }
 
 std::unique_ptr<Channel> open_first_that_works(const sys::EndPort& end_port) {
-  const bool has_umad = !end_port.gsi_umad.empty(), has_verbs = !end_port.device->uverbs.empty();
+  const bool has_umad = !end_port.umad_of(false).empty(), has_verbs = !end_port.device->uverbs.empty();
   if (end_port.link_layer == sys::LinkLayer::unknown) return open_umad(end_port);  // which says that such a port has no MADs
   std::exception_ptr refusal;
   try {
@@ -113,15 +101,8 @@ std::unique_ptr<Channel> make_split_channel(std::unique_ptr<Channel> gmps, OpenC
 }
 
 std::unique_ptr<Channel> open_channel(const sys::EndPort& end_port, GmpCarrier carrier) {
-  switch (carrier) {
-    case GmpCarrier::umad:
-      return open_umad(end_port);
-    case GmpCarrier::verbs:
-      return open_split(end_port);
-    case GmpCarrier::automatic:
-      break;
-  }
-  return open_first_that_works(end_port);
+  if (carrier == GmpCarrier::umad) return open_umad(end_port);
+  return carrier == GmpCarrier::verbs ? open_split(end_port) : open_first_that_works(end_port);
 }
 
 }  // namespace ib::mad

@@ -7,12 +7,12 @@
 // its own (since Linux 3.18). The reasons: the kernel matches an answer to its request only when the answer is complete, and
 // segments do not restart the timer of the request, so a table that takes longer than a try would always be lost. The kernel
 // also reassembles requests of any length, and keeps unacknowledged answers without a limit.
-#include <infiniband/umad.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -50,16 +50,11 @@ class UmadDevice final : public async::PollSource {
     agents_.fill(-1);
     servers_.fill(-1);
   }
-  ~UmadDevice() override { unwatch(); }
 
   const UmadHost& host() const { return host_; }
-  void attach(ChannelEvents* events, async::Loop* loop) {
-    events_ = events;
-    if (loop != nullptr) {
-      loop->watch(*this, port_.fd(), POLLIN, host_.poll_slice());
-    } else {
-      unwatch();
-    }
+  void attach(ChannelEvents& events, async::Loop& loop) {
+    events_ = &events;
+    loop.watch(*this, port_.fd(), POLLIN, host_.poll_slice());
   }
   void send(Bytes mad, const path::IbPath& path, Duration timeout);
   void serve(const Service& service);
@@ -67,9 +62,7 @@ class UmadDevice final : public async::PollSource {
 
  private:
   std::uint32_t agent(Bytes mad);
-  void add_agent(std::uint8_t mgmt_class);
   bool read_one();
-  sys::UmadPort::Received read_long(std::size_t length);
   void deliver(MutableBytes umad);
 
   const sys::EndPort& end_port_;
@@ -78,39 +71,25 @@ class UmadDevice final : public async::PollSource {
   std::array<std::int64_t, 256> agents_{};   // by class; for requests that we send
   std::array<std::int64_t, 256> servers_{};  // by class; for requests that we answer
   std::array<std::uint8_t, header_bytes + longest_single> buffer_{};
-  std::vector<std::uint8_t> long_buffer_;  // empty but for the time of read_one()
   std::vector<std::uint8_t> send_buffer_;
   ChannelEvents* events_{};
 };
-
-sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui) {
-  sys::AgentRequest request;
-  request.mgmt_class = mgmt_class;
-  request.class_version = class_version;
-  if (has_oui(mgmt_class)) {
-    request.oui = {static_cast<std::uint8_t>(oui >> 16), static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
-  }
-  return request;
-}
 
 /// The agent that sends `mad`. An answer leaves through the agent that received its request.
 std::uint32_t UmadDevice::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
-  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], mad_oui(mad)));
+  if (id < 0) id = port_.register_agent({.mgmt_class = mgmt_class, .class_version = mad[2], .oui = mad_oui(mad)});
   return static_cast<std::uint32_t>(id);
 }
 
 void UmadDevice::serve(const Service& service) {
-  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
-  request.methods = service.methods;
-  servers_[service.mgmt_class] = port_.register_agent(request);
-  host_.serve(end_port_, [this](std::uint8_t mgmt_class) { add_agent(mgmt_class); });
-}
-
-void UmadDevice::add_agent(std::uint8_t mgmt_class) {
-  if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
+  servers_[service.mgmt_class] = port_.register_agent(
+      {.mgmt_class = service.mgmt_class, .class_version = service.class_version, .oui = service.oui, .methods = service.methods});
+  host_.serve(end_port_, [this](std::uint8_t mgmt_class) {
+    if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent({.mgmt_class = mgmt_class});
+  });
 }
 
 void UmadDevice::send(Bytes mad, const path::IbPath& path, Duration timeout) {
@@ -135,30 +114,26 @@ void UmadDevice::ready(short) {
 
 /// Reads one message. False if there is nothing to read.
 bool UmadDevice::read_one() {
-  sys::UmadPort::Received received{};
-  long_buffer_.clear();
+  MutableBytes buffer = buffer_;
+  std::vector<std::uint8_t> long_buffer;
+  std::optional<std::size_t> size;
   try {
-    received = port_.receive(buffer_);
-    if (received.outcome == sys::UmadPort::Read::too_long) received = read_long(received.bytes);
+    size = port_.receive(buffer);
+    if (size && *size > buffer.size()) {
+      // A kernel has reassembled this message. Unread, it would stay at the front of the queue for ever, before all others.
+      long_buffer.resize(std::min(*size, header_bytes + rmpp_longest));
+      buffer = long_buffer;
+      size = port_.receive(buffer);
+      if (size && *size > buffer.size()) throw SysError(ENOSPC, "read", port_.path());
+    }
   } catch (const SysError&) {
     // The device has gone, or reading fails for another reason. More reads would only fail again.
     unwatch();
     events_->broken(std::current_exception());
     return false;
   }
-  const MutableBytes buffer = long_buffer_.empty() ? MutableBytes(buffer_) : MutableBytes(long_buffer_);
-  if (received.outcome == sys::UmadPort::Read::message) deliver(buffer.first(std::min(received.bytes, buffer.size())));
-  return received.outcome != sys::UmadPort::Read::nothing;
-}
-
-/// Reads a message of `length` bytes, which a kernel has reassembled. It would stay at the front of the queue for ever, before all others.
-/// Throws SysError.
-sys::UmadPort::Received UmadDevice::read_long(std::size_t length) {
-  if (length > header_bytes + rmpp_longest) throw SysError(ENOSPC, "read", port_.path());
-  long_buffer_.resize(length);
-  const sys::UmadPort::Received received = port_.receive(long_buffer_);
-  if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
-  return received;
+  if (size) deliver(buffer.first(*size));
+  return size.has_value();
 }
 
 void UmadDevice::deliver(MutableBytes umad) {
@@ -176,44 +151,29 @@ void UmadDevice::deliver(MutableBytes umad) {
 
 class UmadChannel final : public Channel {
  public:
-  explicit UmadChannel(const sys::EndPort& end_port) : end_port_(end_port) {
+  explicit UmadChannel(const sys::EndPort& end_port) : Channel(end_port) {
     // A single device is opened at once, so that a missing permission is found early.
-    if (!end_port.gsi_umad.empty()) device(false);
-  }
-  const sys::EndPort& end_port() const override { return end_port_; }
-  void attach(ChannelEvents& events, async::Loop& loop) override {
-    events_ = &events;
-    loop_ = &loop;
-    if (gsi_) gsi_->attach(events_, loop_);
-    if (smi_) smi_->attach(events_, loop_);
-  }
-  void detach() override {
-    if (gsi_) gsi_->attach(nullptr, nullptr);
-    if (smi_) smi_->attach(nullptr, nullptr);
-    events_ = nullptr;
+    if (!end_port.umad_of(false).empty()) device(false);
   }
   void send(Bytes mad, const path::Path& path, Duration timeout) override { device(is_smp(mad[1])).send(mad, path.ib(), timeout); }
   void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
-  std::uint64_t tid_mask() const override { return 0xffffffffU; }
-  bool reports_timeouts() const override { return host().reports_timeouts(); }
-  unsigned max_in_flight() const override { return host().max_in_flight(); }
+  bool reports_timeouts() const override { return !gsi_ || gsi_->host().reports_timeouts(); }
+  unsigned max_in_flight() const override { return gsi_ ? gsi_->host().max_in_flight() : ~0U; }
 
  private:
+  void attached() override {
+    if (gsi_) gsi_->attach(*events_, *loop_);
+    if (smi_) smi_->attach(*events_, *loop_);
+  }
   UmadDevice& device(bool smp) {
-    auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
+    auto& device = smp && end_port().umad_of(true) != end_port().umad_of(false) ? smi_ : gsi_;
     if (device) return *device;
-    device = std::make_unique<UmadDevice>(end_port_, smp);
-    if (events_ != nullptr) device->attach(events_, loop_);
+    device = std::make_unique<UmadDevice>(end_port(), smp);
+    if (events_ != nullptr) device->attach(*events_, *loop_);
     return *device;
   }
 
-  const UmadHost& host() const { return gsi_ ? gsi_->host() : kernel_; }
-
-  const sys::EndPort& end_port_;
-  const UmadHost kernel_;
   std::unique_ptr<UmadDevice> gsi_, smi_;  // smi_ only if it is another device
-  ChannelEvents* events_{};
-  async::Loop* loop_{};
 };
 
 }  // namespace

@@ -23,7 +23,6 @@ Source umad_source(const ib_mad_addr_t& address, const sys::EndPort& end_port);
 /// The system behind an open umad device: the kernel, or umad2sim (mad/channel/simulator.hpp).
 class UmadHost {
  public:
-  UmadHost() = default;  ///< the kernel
   explicit UmadHost(int fd);
 
   /// Channel::reports_timeouts() and Channel::max_in_flight() of the device.
@@ -40,7 +39,7 @@ class UmadHost {
   void serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent);
 
  private:
-  bool is_simulated_ = false, passes_all_bytes_ = true;
+  bool is_simulated_, passes_all_bytes_;
   UniqueFd issm_;  // requests arrive from a simulator only while it is open
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Segments may come twice, late, and in any order within the window. Data is put in its final place when it arrives.
-#include "mad/rmpp/receiver.hpp"
+#include "mad/rmpp/sides.hpp"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ void RmppReceiver::take(Bytes mad) {
       if (state_ == RmppState::done) return;
       state_ = RmppState::failed;
       failure_ = {segment.status(), true, {}};
-      take_mad();
+      release();
       return;
     case rmpp::Type::ack:
       return;
@@ -103,9 +103,13 @@ bool RmppReceiver::check_last(const RmppView& segment) {
 /// Makes the MAD at least `size` bytes long. If the memory is used up, ends the transfer and returns false.
 bool RmppReceiver::make_room(std::size_t size) {
   if (size <= mad_.size()) return true;
-  if (limits_.memory != nullptr && !limits_.memory->take(size - mad_.size())) {
-    abort(stopped, fmt::format("the answers that are on their way have more than {} bytes together", limits_.memory->limit()));
-    return false;
+  const std::size_t more = size - mad_.size();
+  if (RmppMemory* memory = limits_.memory) {
+    if (more > memory->limit - memory->used) {
+      abort(stopped, fmt::format("the answers that are on their way have more than {} bytes together", memory->limit));
+      return false;
+    }
+    memory->used += more;
   }
   // The capacity doubles, as in a vector, but does not exceed the limit of a transfer.
   if (size > mad_.capacity()) mad_.reserve(std::max(size, std::min(2 * mad_.capacity(), header_size_ + limits_.longest)));
@@ -159,7 +163,7 @@ void RmppReceiver::abort(rmpp::Status status, std::string reason) {
   failure_ = {status, false, std::move(reason)};
   must_ack_ = false;
   must_abort_ = header_[0] != 0;
-  take_mad();
+  release();
 }
 
 bool RmppReceiver::next(Packet& packet) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Sends window by window. After a timeout, sends everything again from the first unacknowledged segment on.
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -119,7 +119,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
     transfers_.erase(place);
   } else if (before == RmppState::active && transfer.receiver.state() == RmppState::done) {
     loop_.arm(transfer, loop_.now() + rmpp_linger);
-    deliver_(transfer.receiver.take_mad(), source);
+    deliver_(transfer.receiver.release(), source);
   } else if (transfer.receiver.segments() != segments) {
     transfer.last_progress = loop_.now();
     loop_.arm(transfer, std::min(loop_.now() + patience, transfer.deadline));

@@ -9,8 +9,7 @@
 #include <optional>
 
 #include "mad/channel/channel.hpp"
-#include "mad/rmpp/receiver.hpp"
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 
 namespace ib::mad {
 

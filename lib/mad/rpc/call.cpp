@@ -47,8 +47,8 @@ bool may_have_attribute(const HeaderView& sent, const HeaderView& answer) {
          sent.attribute_id() == sa::MultiPathRecord::attribute_id && answer.attribute_id() == sa::PathRecord::attribute_id;
 }
 
-}  // namespace
-
+/// The reason why `reply` cannot be an answer to `request`, or empty. The caller has compared the class. The attribute modifier
+/// is not compared, because SMAs differ in what they return there.
 std::string why_invalid(Bytes request, Bytes reply) {
   const HeaderView sent(request), answer(reply);
   const std::size_t least = may_answer_in_segments(sent) && RmppView::is_active(reply) ? data_area(sent.mgmt_class()).offset : packet_size;
@@ -69,6 +69,8 @@ std::string why_invalid(Bytes request, Bytes reply) {
   }
   return {};
 }
+
+}  // namespace
 
 RpcCall::RpcCall(Rpc& engine, const Request& request)
     : rpc(engine),

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mad/rmpp/receiver.hpp"
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 #include "mad/rpc/responder.hpp"
 #include "mad/rpc/rpc.hpp"
 
@@ -22,10 +21,6 @@ inline bool may_answer_in_segments(const HeaderView& request) {
 
 /// Whether the agent answered with a redirect and no other error.
 bool is_redirect(const HeaderView& answer);
-
-/// The reason why `reply` cannot be an answer to `request`, or empty. The caller has compared the class. The attribute modifier
-/// is not compared, because SMAs differ in what they return there.
-std::string why_invalid(Bytes request, Bytes reply);
 
 /// An answer that comes in segments. It is kept for a while after its end, because its sender may have missed the last ACK.
 struct SegmentedAnswer {
@@ -100,7 +95,7 @@ class RpcTry final : public async::Timer, public ListHook<RpcTry> {
 };
 
 /// One request from its start to its end: queued, in flight, or waiting for its next try. Awaitable.
-class RpcCall final : public async::Timer, public ListHook<RequestQueue>, public ListHook<Rpc>, public Responder::Requester {
+class RpcCall final : public async::Timer, public ListHook<RequestQueue>, public ListHook<Rpc>, public ListHook<Responder> {
  public:
   RpcCall(Rpc& engine, const Request& request);
   RpcCall(const RpcCall&) = delete;
@@ -123,8 +118,10 @@ class RpcCall final : public async::Timer, public ListHook<RequestQueue>, public
   /// Gives up all tries but `kept`. Tries in flight continue without a call.
   void drop_tries(const RpcTry* kept = nullptr);
   void expired() override { enqueue(true); }
-  void resume() override;
-  void give_up() override;
+  /// The responder held the call, which may go on.
+  void resume();
+  /// The node is silent.
+  void give_up();
 
   /// Takes an answer, or a MAD that claims to be one.
   void take_answer(Reply answer);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "mad/rpc/request_queue.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "mad/rpc/call.hpp"
@@ -98,7 +97,7 @@ Duration delay_after(unsigned tries, bool busy) {
 }
 
 Duration Patience::stale_after(std::uint8_t mgmt_class) const {
-  const Duration rtt = round_trip(mgmt_class);
+  const Duration rtt = round_trips_.at(agent_of(mgmt_class));
   return rtt == 0ns ? Duration(100ms) : std::max<Duration>(8 * rtt, 5ms);
 }
 
@@ -106,7 +105,7 @@ Duration Patience::for_answer(const RpcCall& call) const {
   constexpr unsigned early_tries = 2;
   const HeaderView header(call.mad);
   const bool is_sa = header.mgmt_class() == mgmt_class::sa;
-  const Duration rtt = round_trip(header.mgmt_class());
+  const Duration rtt = round_trips_.at(agent_of(header.mgmt_class()));
   const bool is_early = header.method() == method::get && !call.path.ib().timeout && call.tries <= early_tries && call.tries_left > 0;
   if (!is_early || (is_sa ? rtt == 0ns : has_rmpp(header.mgmt_class()))) return call.timeout;
   const Duration least = is_sa ? 250ms : 50ms;
@@ -118,7 +117,7 @@ Duration Patience::for_answer(const RpcCall& call) const {
 Duration Patience::for_segment(unsigned repeats, Duration sure) const {
   // An ACK is lost like other MADs, and most senders wait seconds for it: it is repeated twice after some round trips.
   constexpr unsigned early_repeats = 2;
-  const Duration rtt = acks_.get();
+  const Duration rtt = acks_;
   if (rtt == 0ns) return sure * (1U << repeats);
   if (repeats >= early_repeats) return sure * (1U << (repeats - early_repeats));
   const Duration first = std::max<Duration>(16 * rtt, 20ms);

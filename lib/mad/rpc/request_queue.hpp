@@ -12,6 +12,7 @@
 #include "base/list.hpp"
 #include "mad/channel/channel.hpp"
 #include "mad/rmpp/rmpp.hpp"
+#include "mad/rpc/responder.hpp"
 
 namespace ib::mad {
 
@@ -121,25 +122,13 @@ class RequestQueue {
 /// The pause after try `tries`, counted from 1. A lost try itself took a long time, so its pause only spreads bursts.
 Duration delay_after(unsigned tries, bool busy);
 
-/// A smoothed time; zero before the first measurement.
-class SmoothedTime {
- public:
-  void measure(Duration took) { time_ = time_ == Duration::zero() ? took : time_ + (took - time_) / 8; }
-  Duration get() const { return time_; }
-
- private:
-  Duration time_{};
-};
-
 /// The round trips of an engine: of SMPs, of GMPs, and of queries of the SA, which is one program for all.
 class Patience {
  public:
   /// A try of `mgmt_class` was answered after `took`.
-  void measure(std::uint8_t mgmt_class, Duration took) {
-    (is_smp(mgmt_class) ? smps_ : mgmt_class == mgmt_class::sa ? sa_ : gmps_).measure(took);
-  }
+  void measure(std::uint8_t mgmt_class, Duration took) { smooth(round_trips_.at(agent_of(mgmt_class)), took, 8); }
   /// A segment came `took` after the ACK before it.
-  void measure_ack(Duration took) { acks_.measure(took); }
+  void measure_ack(Duration took) { smooth(acks_, took, 8); }
 
   /// The time after which a request leaves the window. A request without an answer for many round trips is no longer in the
   /// buffers that the window protects: it was lost, or its node is slow. Otherwise a few dead ports would delay a whole sweep.
@@ -155,11 +144,10 @@ class Patience {
   Duration for_segment(unsigned repeats, Duration sure) const;
 
  private:
-  Duration round_trip(std::uint8_t mgmt_class) const {
-    return (is_smp(mgmt_class) ? smps_ : mgmt_class == mgmt_class::sa ? sa_ : gmps_).get();
-  }
+  static std::size_t agent_of(std::uint8_t mgmt_class) { return is_smp(mgmt_class) ? 0 : mgmt_class == mgmt_class::sa ? 1 : 2; }
 
-  SmoothedTime smps_, gmps_, sa_, acks_;
+  std::array<Duration, 3> round_trips_{};  // of SMPs, of the SA, of other GMPs; zero before the first answer
+  Duration acks_{};
 };
 
 }  // namespace ib::mad

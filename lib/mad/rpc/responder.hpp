@@ -18,21 +18,16 @@
 
 namespace ib::mad {
 
+/// Moves `time`, zero before the first measurement, towards `took` by one part of `parts`.
+inline void smooth(async::Duration& time, async::Duration took, int parts) {
+  time = time == async::Duration::zero() ? took : time + (took - time) / parts;
+}
+
+class RpcCall;
+
 /// Tracks whether one node, on one path, still answers.
 class Responder {
  public:
-  /// A request that has not ended. The engine that sends the request implements it.
-  class Requester : public ListHook<Responder> {
-   public:
-    /// The request was held and may go on.
-    virtual void resume() = 0;
-    /// The node is silent: the request must end.
-    virtual void give_up() = 0;
-
-   protected:
-    ~Requester() = default;
-  };
-
   Responder() = default;
   Responder(const Responder&) = delete;
   Responder& operator=(const Responder&) = delete;
@@ -45,29 +40,29 @@ class Responder {
   void suspect() { wary_ = true; }
 
   // The functions below are for the engine.
-  void join(Requester& requester) { running_.push_back(requester); }
-  /// `requester` has ended. If it was the one request that went on during a suspicion, a held request takes its place.
-  void leave(Requester& requester);
-  /// Whether a try of `requester` may be sent. If not, `requester` is held.
-  bool may_try(Requester& requester);
+  void join(RpcCall& call);
+  /// `call` has ended. If it was the one request that went on during a suspicion, a held request takes its place.
+  void leave(RpcCall& call);
+  /// Whether a try of `call` may be sent. If not, `call` is held.
+  bool may_try(RpcCall& call);
   bool is_suspected() const { return alone_ != nullptr; }
   void answered(std::uint64_t number);
   /// A try was answered after `took`.
-  void measure(async::Duration took) { rtt_ = rtt_ == async::Duration::zero() ? took : rtt_ + (took - rtt_) / 4; }
+  void measure(async::Duration took) { smooth(rtt_, took, 4); }
   /// The smoothed time that the node takes to answer; zero before its first answer.
   async::Duration rtt() const { return rtt_; }
-  /// The try `number` of `requester` was lost. Returns true if `requester` is now held. With `optional`, a missing answer proves
+  /// The try `number` of `call` was lost. Returns true if `call` is now held. With `optional`, a missing answer proves
   /// nothing and raises no suspicion.
-  bool lost(Requester& requester, std::uint64_t number, bool optional);
-  /// `requester`, which is not optional, has no tries left. The node becomes silent if no try after the first one of `requester` was
+  bool lost(RpcCall& call, std::uint64_t number, bool optional);
+  /// `call`, which is not optional, has no tries left. The node becomes silent if no try after the first one of `call` was
   /// answered, or if no try after its last one was answered and other requests are held. All other requests then end.
-  void ran_out(Requester& requester, std::uint64_t first_try, std::uint64_t last_try);
+  void ran_out(RpcCall& call, std::uint64_t first_try, std::uint64_t last_try);
 
  private:
-  void hold(Requester& requester);
+  void hold(RpcCall& call);
 
-  List<Requester, Responder> running_, held_;
-  Requester* alone_{};             // the request that goes on while the node is suspected
+  List<RpcCall, Responder> running_, held_;
+  RpcCall* alone_{};               // the request that goes on while the node is suspected
   std::uint64_t last_answered_{};  // the highest number of an answered try
   async::Duration rtt_{};
   bool wary_{}, silent_{};

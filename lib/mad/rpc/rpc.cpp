@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "mad/rpc/rpc.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 
-#include "mad/describe.hpp"
 #include "mad/rpc/call.hpp"
 #include "mad/server.hpp"
 
@@ -35,7 +32,7 @@ Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, RpcLimits limits)
       loop_(loop),
       channel_(std::move(channel)),
       queue_(limits, channel_->max_in_flight()),
-      memory_(limits.segment_bytes) {
+      memory_{limits.segment_bytes} {
   channel_->attach(*this, loop);
 }
 
@@ -46,7 +43,6 @@ Rpc::~Rpc() {
     call->disarm();
     call->done = true;
   }
-  channel_->detach();
 }
 
 void Rpc::pump(bool smp) {

@@ -32,8 +32,7 @@ class Rpc;
 class RpcTry;
 class Server;
 
-/// Owns the tries of an engine and gives them their transaction IDs. IDs are assigned in sequence, but for those whose low bits an open try
-/// has: a try therefore stands in a slot of its own.
+/// Owns the tries of an engine and gives them their transaction IDs, in sequence. The low halves of the IDs of open tries differ.
 class TryTable {
  public:
   /// `channel`, which must outlive this object, decides which bits of an ID an answer returns.

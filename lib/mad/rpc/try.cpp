@@ -305,7 +305,7 @@ void RpcTry::answer_ended() {
   ListHook<RpcTry>::unlink();
   call = nullptr;
   rpc.loop_.arm(*this, rpc.loop_.now() + rmpp_linger);
-  waiting.take_answer(Reply{answer.receiver.take_mad(), answer.source});
+  waiting.take_answer(Reply{answer.receiver.release(), answer.source});
 }
 
 /// No segment came for as long as Patience::for_segment() says.

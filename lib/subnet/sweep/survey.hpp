@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "async/group.hpp"
-#include "async/timer.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/rpc/responder.hpp"
 #include "mad/transactor.hpp"

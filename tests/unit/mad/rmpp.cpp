@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "mad/rmpp/receiver.hpp"
-#include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/sides.hpp"
 #include "support/catch.hpp"
 
 namespace mad_rmpp_tests {
@@ -100,7 +99,7 @@ TEST_CASE("tables of every length near the borders of segments come as they were
       transfer(sender, receiver);
       REQUIRE(sender.state() == RmppState::done);
       REQUIRE(receiver.state() == RmppState::done);
-      const bool same = without_rmpp(receiver.take_mad()) == without_rmpp(table(data, mgmt_class));
+      const bool same = without_rmpp(receiver.release()) == without_rmpp(table(data, mgmt_class));
       REQUIRE(same);
     }
   }
@@ -152,7 +151,7 @@ TEST_CASE("a bad link costs packets, not data") {
     RmppReceiver receiver(mgmt_class::sa);
     transfer(sender, receiver, {.loss = 0.1, .twice = 0.2, .shuffle = true, .seed = seed});
     REQUIRE(receiver.state() == RmppState::done);
-    const bool same = without_rmpp(receiver.take_mad()) == without_rmpp(table(60000));
+    const bool same = without_rmpp(receiver.release()) == without_rmpp(table(60000));
     REQUIRE(same);
     REQUIRE(sender.state() == RmppState::done);
   }
@@ -262,7 +261,7 @@ TEST_CASE("a receiver aborts what breaks the protocol") {
     const Packet abort = only_packet(receiver);
     REQUIRE(RmppView(abort).type() == (status == rmpp::Status::resources_exhausted ? rmpp::Type::stop : rmpp::Type::abort));
     REQUIRE(RmppView(abort).status() == status);
-    REQUIRE(receiver.take_mad().empty());
+    REQUIRE(receiver.release().empty());
   };
   constexpr auto first = rmpp::flags::first, last = rmpp::flags::last;
   constexpr auto bad_first = rmpp::Status::inconsistent_first_and_segment, bad_last = rmpp::Status::inconsistent_last_and_payload;
@@ -296,7 +295,7 @@ TEST_CASE("announced lengths are accepted whichever way the class header is coun
     receiver.take(data_segment(1, rmpp::flags::first, announced));
     receiver.take(data_segment(2, rmpp::flags::last, 70));
     REQUIRE(receiver.state() == RmppState::done);
-    REQUIRE(receiver.take_mad().size() == header_of_sa + 250);
+    REQUIRE(receiver.release().size() == header_of_sa + 250);
   }
 }
 
@@ -335,7 +334,7 @@ TEST_CASE("a segment that comes again is acknowledged again, also after the end"
   REQUIRE(RmppView(only_packet(receiver)).new_window_last() == 65);
   receiver.take(data_segment(2, rmpp::flags::last, 120));
   only_packet(receiver);
-  const auto mad = receiver.take_mad();
+  const auto mad = receiver.release();
   REQUIRE(mad.size() == header_of_sa + 300);
   REQUIRE(mad[header_of_sa] == 1);
   REQUIRE(mad[header_of_sa + data_per_segment] == 2);
@@ -373,34 +372,34 @@ TEST_CASE("packets that are too short or too long for a segment are dropped") {
 }
 
 TEST_CASE("transfers share what memory there is, and give it back") {
-  RmppMemory memory(1000);
+  RmppMemory memory{1000};
   {
     RmppReceiver one(mgmt_class::sa, {.memory = &memory}), two(mgmt_class::sa, {.memory = &memory});
     one.take(data_segment(1, rmpp::flags::first, 0));
     two.take(data_segment(1, rmpp::flags::first, 0));
-    CHECK(memory.used() == 2 * 256);
+    CHECK(memory.used == 2 * 256);
     two.take(data_segment(3, 0, 0));  // with room for what it overtook
-    CHECK(memory.used() == 256 + 656);
+    CHECK(memory.used == 256 + 656);
     one.take(data_segment(2, 0, 0));
     CHECK(one.state() == RmppState::failed);
     CHECK(one.failure().text() == "the answers that are on their way have more than 1000 bytes together - Resources exhausted(1)");
-    CHECK(memory.used() == 656);
+    CHECK(memory.used == 656);
     Packet stop{};
     REQUIRE(one.next(stop));
     CHECK(RmppView(stop).type() == rmpp::Type::stop);
     RmppReceiver three(mgmt_class::sa, {.memory = &memory});
     three.take(data_segment(1, rmpp::flags::first | rmpp::flags::last, 120));
-    CHECK(memory.used() == 656 + 156);
-    CHECK(three.take_mad().size() == 156);
-    CHECK(memory.used() == 656);
+    CHECK(memory.used == 656 + 156);
+    CHECK(three.release().size() == 156);
+    CHECK(memory.used == 656);
     const RmppReceiver moved(std::move(two));
-    CHECK(memory.used() == 656);
+    CHECK(memory.used == 656);
   }
-  CHECK(memory.used() == 0);
+  CHECK(memory.used == 0);
   RmppReceiver ended(mgmt_class::sa, {.memory = &memory});
   ended.take(data_segment(1, rmpp::flags::first, 0));
   ended.take(control(rmpp::Type::abort, rmpp::Status::too_many_retries));
-  CHECK(memory.used() == 0);
+  CHECK(memory.used == 0);
 }
 
 }  // namespace mad_rmpp_tests

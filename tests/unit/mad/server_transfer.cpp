@@ -5,6 +5,7 @@
 #include "mad/sysstat.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
+#include "support/serving.hpp"
 #include "support/two_hosts.hpp"
 
 namespace mad_server_transfer_tests {
@@ -21,7 +22,7 @@ struct Bench : ibtest::TwoHosts {
     server->on(mgmt_class::sa, method::get_table, sa::NodeRecord::attribute_id, [this](const Incoming& incoming) {
       std::vector<sa::NodeRecord> records(count);
       for (std::size_t i = 0; i < count; ++i) records[i].lid = Lid{static_cast<std::uint16_t>(i)};
-      server->send_table(incoming, records);
+      ibtest::send_table(*server, incoming, records);
     });
   }
   /// A request from a port that acknowledges nothing.
@@ -201,7 +202,7 @@ Task<Result<Reply>> ping(Rpc& rpc, std::size_t length) {
 TEST_CASE("a ping longer than a packet comes back whole, and the next one is answered too") {
   for (const bool kernel_does_rmpp : {false, true}) {
     Bench bench;
-    serve_sysstat(*bench.server, {"host", "cpu"});
+    serve_sysstat(*bench.server, "host", "cpu");
     bench.serving_channel->rmpp = bench.client_channel->rmpp = kernel_does_rmpp;
     for (const std::size_t length : {8U, 216U, 217U, 400U, 432U, 5000U}) {
       CAPTURE(kernel_does_rmpp, length);

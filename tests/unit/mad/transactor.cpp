@@ -63,7 +63,7 @@ TEST_CASE("requests of all classes have one shape, and the class follows from th
   CHECK(*bench.loop.run(bench.echo.try_performance_get(bench.lid, 3, counters)) == counters);
   CHECK(bench.last() == std::array{4U, 1U, 1U, 0x12U});
   CHECK(bench.modifier() == 3);
-  bench.loop.run(bench.echo.set(bench.lid, pm::PortCounters::info(), 4, {}));
+  bench.loop.run(taken(bench.echo.try_set(bench.lid, pm::PortCounters::info(), 4, {})));
   CHECK(bench.last() == std::array{4U, 1U, 2U, 0x12U});
   CHECK(bench.modifier() == 4);
   smp::PortInfo info;
@@ -72,9 +72,9 @@ TEST_CASE("requests of all classes have one shape, and the class follows from th
   CHECK(bench.last() == std::array{1U, 1U, 2U, 0x15U});
   CHECK(bench.loop.run(bench.echo.subn_get<smp::PortInfo>(bench.directed, 2)) == smp::PortInfo{});
   CHECK(bench.last() == std::array{0x81U, 1U, 1U, 0x15U});
-  bench.loop.run(bench.echo.get(bench.lid, mlx::GeneralInfo::info()));
+  bench.loop.run(taken(bench.echo.try_get(bench.lid, mlx::GeneralInfo::info())));
   CHECK(bench.last() == std::array{0x0aU, 1U, 1U, 0x17U});
-  bench.loop.run(bench.echo.get(bench.lid, cc::CongestionInfo::info()));
+  bench.loop.run(taken(bench.echo.try_get(bench.lid, cc::CongestionInfo::info())));
   CHECK(bench.last() == std::array{0x21U, 2U, 1U, 0x11U});
 }
 
@@ -86,20 +86,20 @@ TEST_CASE("a request by descriptor equals the request by type") {
   mine.pack(bytes);
   CHECK(bench.loop.run(bench.echo.subn_get(bench.lid, 5, mine, "probe")) == mine);
   const std::vector<std::uint8_t> typed = bench.echo.asked.back();
-  const std::vector<std::uint8_t> answer = bench.loop.run(bench.echo.get(bench.lid, smp::SMInfo::info(), 5, bytes, "probe"));
+  const std::vector<std::uint8_t> answer = bench.loop.run(taken(bench.echo.try_get(bench.lid, smp::SMInfo::info(), 5, bytes, "probe")));
   CHECK(bench.echo.asked.back() == typed);
   CHECK(bench.echo.reasons == std::vector<std::string>{"probe", "probe"});
   CHECK(answer.size() == 64);  // all of an SMP's data
   CHECK(smp::SMInfo::unpack(answer) == mine);
   bench.loop.run(bench.echo.subn_set(bench.lid, 5, mine));
   const std::vector<std::uint8_t> set = bench.echo.asked.back();
-  bench.loop.run(bench.echo.set(bench.lid, smp::SMInfo::info(), 5, bytes));
+  bench.loop.run(taken(bench.echo.try_set(bench.lid, smp::SMInfo::info(), 5, bytes)));
   CHECK(bench.echo.asked.back() == set);
 }
 
 TEST_CASE("a vendor's attribute goes with the OUI of its class") {
   Bench bench;
-  bench.loop.run(bench.echo.get(bench.lid, ofa::SysStatPing::info()));
+  bench.loop.run(taken(bench.echo.try_get(bench.lid, ofa::SysStatPing::info())));
   CHECK(mad_oui(bench.echo.asked.back()) == ofa::SysStatPing::vendor_oui);
 }
 
@@ -107,8 +107,8 @@ TEST_CASE("an attribute of several classes is read in the class that the functio
   Bench bench;
   CHECK(bench.loop.run(bench.echo.try_performance_get<ClassPortInfo>(bench.lid)));
   CHECK(bench.last() == std::array{4U, 1U, 1U, 1U});
-  CHECK_THROWS_AS(bench.loop.run(bench.echo.get(bench.lid, ClassPortInfo::info())), std::invalid_argument);
-  CHECK_THROWS_AS(bench.loop.run(bench.echo.get(bench.lid, smp::LidPortBlock::info())), std::invalid_argument);
+  CHECK_THROWS_AS(bench.loop.run(taken(bench.echo.try_get(bench.lid, ClassPortInfo::info()))), std::invalid_argument);
+  CHECK_THROWS_AS(bench.loop.run(taken(bench.echo.try_get(bench.lid, smp::LidPortBlock::info()))), std::invalid_argument);
 }
 
 }  // namespace mad_transactor_tests

@@ -30,7 +30,9 @@ struct Host {
   Path parse(std::string_view text, Form form = Form::any) const {
     ParseOptions with_form = options;
     with_form.form = form;
-    return parse_target(text, with_form);
+    ib::path::ParsedTarget parsed = parse_target(text, with_form);
+    if (!parsed.path) throw ib::UsageError(std::move(parsed.why));
+    return *parsed.path;
   }
   std::string spec(std::string_view text, Form form = Form::any) const { return to_spec(parse(text, form)); }
 
@@ -104,7 +106,7 @@ TEST_CASE("a text that is not a target is refused with the reason", "[path]") {
   CHECK_THROWS_WITH(host.parse("fe80::1%nosuch"),
                     "Could not find 'nosuch': RDMA device 'nosuch' not found (here: ibsim0/1, mlx5_1/1, mlx5_1/2)");
   CHECK_THROWS_WITH(host.parse("\x1b[2J"), "'\\x1b[2J' is not a valid end port address (GID, port GUID or LID)");
-  CHECK_THROWS_WITH(parse_target("fe80::1%ibsim0"), "Could not find 'ibsim0': No InfiniBand device here");
+  CHECK(parse_target("fe80::1%ibsim0").why == "Could not find 'ibsim0': No InfiniBand device here");
   CHECK_THROWS_AS(host.parse("zzz"), ib::UsageError);
 }
 

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
-#include "sa/record_types.hpp"
 #include "support/catch.hpp"
 
 namespace sa_pattern_tests {

@@ -54,9 +54,9 @@ class Scripted final : public mad::Transactor {
 
 /// A table without records, or what exists once.
 mad::Result<mad::Reply> empty_answer(const mad::Request& request) {
-  sa::TableReply reply(request, 72);
-  if (request.method == mad::method::get) reply.add({});
-  return reply.finish(false);
+  const Bytes none;
+  if (request.method == mad::method::get) return sa::table_reply(request, 72, std::array{none});
+  return sa::table_reply(request, 72, {});
 }
 mad::Result<mad::Reply> no_answer(const mad::Request& request) {
   using namespace std::chrono_literals;
@@ -82,13 +82,14 @@ struct Bench {
   template <class Record>
   void keep(std::string_view name, const std::vector<Record>& records, bool torn = false) {
     const mad::Request request = sa::sa_request(transactor.sa_path(), Record::info(), mad::method::get_table, {}, 0);
-    sa::TableReply reply(request, (Record::wire_size + 7) / 8 * 8);
-    std::array<std::uint8_t, Record::wire_size> bytes{};
+    std::vector<std::uint8_t> bytes(Record::wire_size * records.size());
+    std::vector<Bytes> rows;
     for (const Record& record : records) {
-      record.pack(bytes);
-      reply.add(bytes);
+      const MutableBytes row = MutableBytes(bytes).subspan(rows.size() * Record::wire_size, Record::wire_size);
+      record.pack(row.first<Record::wire_size>());
+      rows.push_back(row);
     }
-    kept.insert_or_assign(std::string(name), reply.finish(torn));
+    kept.insert_or_assign(std::string(name), sa::table_reply(request, (Record::wire_size + 7) / 8 * 8, rows, torn));
   }
 
   /// The stored answer; why there is none goes to `why`.

@@ -126,19 +126,6 @@ TEST_CASE("millions of short records cost their bytes once") {
   const RecordBuffer copy = kept;  // has bytes of its own
   CHECK(copy[7].data() != kept[7].data());
   CHECK(std::ranges::equal(copy[7], kept[7]));
-}
-
-TEST_CASE("records may be added to a buffer that was made for them") {
-  RecordBuffer buffer(4);
-  CHECK(buffer.empty());
-  const std::vector<std::uint8_t> whole{1, 2, 3, 4}, shorter{5, 6}, longer(5);
-  buffer.push_back(whole);
-  buffer.push_back(shorter);
-  REQUIRE(buffer.size() == 2);
-  CHECK(std::ranges::equal(buffer[0], whole));
-  CHECK(std::ranges::equal(buffer[1], std::vector<std::uint8_t>{5, 6, 0, 0}));
-  CHECK_THROWS_AS(buffer.push_back(longer), std::invalid_argument);
-  CHECK_THROWS_AS(RecordBuffer().push_back(whole), std::invalid_argument);
   CHECK(RecordBuffer({}, RecordRows()).empty());
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("A device that was stored is read back whole, and its facts are the sa
   CHECK(port.device == &read);
   CHECK(port.gids.entries() == device.ports[0]->gids.entries());
   CHECK(port.pkeys.entries() == device.ports[0]->pkeys.entries());
-  CHECK(port.smi_umad == "umad0");
+  CHECK(port.umad_of(true) == "umad0");
   CHECK(port.gsi_port == &port);
   CHECK(port.capability_mask == 0xa651e848);
   CHECK(read.ports[1]->pkeys.empty());

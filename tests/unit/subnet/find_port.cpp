@@ -37,7 +37,7 @@ struct Bench {
   FoundPort find(std::string_view text) {
     path::ParseOptions how;
     how.default_end_port = &fabric.end_port();
-    return find_port(*sweep, path::parse_target(text, how));
+    return find_port(*sweep, *path::parse_target(text, how).path);
   }
   PortIndex port(std::uint64_t guid, unsigned number) { return sweep->subnet.port_of(sweep->subnet.find_node(Guid{guid}), number); }
   std::string missing(std::string_view text) {

@@ -57,8 +57,8 @@ TEST_CASE("an ordinary device is read whole", "[sys]") {
   CHECK(port.pkeys[1].value == 0x8001);
   CHECK(port.umad == "umad0");
   CHECK(port.issm == "issm0");
-  CHECK(port.smi_umad == "umad0");
-  CHECK(port.gsi_umad == "umad0");
+  CHECK(port.umad_of(true) == "umad0");
+  CHECK(port.umad_of(false) == "umad0");
 }
 
 TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
@@ -87,7 +87,7 @@ TEST_CASE("devices and ports are unlimited, and names are in natural order", "[s
   REQUIRE(list.devices().size() == 71);
   CHECK(list.devices()[2]->name.ends_with("_2"));
   CHECK(list.devices()[10]->name.ends_with("_10"));
-  CHECK(list.devices()[69]->ports.at(0)->gsi_umad == "umad69");
+  CHECK(list.devices()[69]->ports.at(0)->umad_of(false) == "umad69");
   CHECK(list.find_end_port("fe80::2:c903:2:42").device->name.ends_with("_66"));
   REQUIRE(list.devices()[70]->ports.size() == 260);
   CHECK(list.devices()[70]->ports[259]->number == 259);
@@ -103,8 +103,8 @@ TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
     sysfs.port("b_ib", {.number = 2, .state = "1: DOWN", .gid = "fe80::2002", .umad = "umad2"});
     const auto list = DeviceList::read();
     CHECK(list.default_end_port().name() == "b_ib/1");
-    CHECK(list.find_end_port("a_roce").smi_umad.empty());
-    CHECK(list.find_end_port("a_roce").gsi_umad == "umad0");
+    CHECK(list.find_end_port("a_roce").umad_of(true).empty());
+    CHECK(list.find_end_port("a_roce").umad_of(false) == "umad0");
     CHECK(list.select({}, "2").name() == "b_ib/2");
     CHECK(list.select("a_roce", {}).name() == "a_roce/1");
   }
@@ -297,7 +297,7 @@ TEST_CASE("a planarized HCA sends SMPs on one half and GMPs on the other", "[sys
   const auto list = DeviceList::read();
   const auto umads = [&](std::string_view name) {
     const auto& port = list.find_end_port(name);
-    return port.smi_umad + " " + port.gsi_umad;
+    return port.umad_of(true) + " " + port.umad_of(false);
   };
   CHECK(umads("mlx5_0/1") == "umad0 umad1");
   CHECK(umads("mlx5_1/1") == "umad0 umad1");
@@ -305,7 +305,7 @@ TEST_CASE("a planarized HCA sends SMPs on one half and GMPs on the other", "[sys
   CHECK(umads("mlx5_2/1") == "umad3 umad2");
   CHECK(umads("mlx5_3/1") == "umad4 umad4");
   CHECK(umads("mlx5_3/2") == " umad5");
-  CHECK(list.find_end_port("mlx5_3/2").smi_umad.empty());
+  CHECK(list.find_end_port("mlx5_3/2").umad_of(true).empty());
   CHECK(list.find_end_port("mlx5_1/2").smi_port->name() == "mlx5_2/1");
   CHECK(list.default_end_port().name() == "mlx5_1/1");
   CHECK(list.find_end_port("fe80::a2").name() == "mlx5_1/2");

@@ -8,7 +8,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "mad/rpc_names.hpp"
-#include "sa/record_types.hpp"
+#include "sa/pattern.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/parts.hpp"
 #include "support/catch.hpp"

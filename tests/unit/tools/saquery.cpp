@@ -8,7 +8,6 @@
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "sa/pattern.hpp"
-#include "sa/record_types.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"

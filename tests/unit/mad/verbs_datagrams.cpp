@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What stands before a datagram, and how much of a device's room a port takes. Neither needs a device.
-#include "verbs/datagrams.hpp"
+#include "mad/channel/verbs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 #include "iba/text.hpp"
 #include "support/catch.hpp"
 
-namespace verbs_datagrams_tests {
+namespace mad_verbs_datagrams_tests {
 
 using namespace ib;
+using mad::mad_queue_sizes;
 using sys::LinkLayer;
-using verbs::parse_grh;
 
 namespace {
 
@@ -33,6 +33,13 @@ Header ipv4_behind(const Header& before) {
   Header header = before;
   std::ranges::copy(ip, header.begin() + 20);
   return header;
+}
+
+/// The source that `bytes` before a datagram show, if they are a header.
+std::optional<mad::Source> parse_grh(Bytes bytes, LinkLayer link_layer) {
+  mad::Source source;
+  mad::parse_grh(bytes, link_layer, source);
+  return source.has_grh ? std::optional(source) : std::nullopt;
 }
 
 const Gid here = *parse_gid("fe80::4510:130:0:1"), there = *parse_gid("2001:db8::2");
@@ -61,7 +68,7 @@ TEST_CASE("an IPv4 header is read as one, whatever stands before it") {
     const auto grh = parse_grh(ipv4_behind(before), LinkLayer::ethernet);
     REQUIRE(grh);
     CHECK(to_text(grh->sgid) == to_text(*parse_gid("::ffff:c000:201")));
-    CHECK(to_text(grh->dgid) == to_text(*parse_gid("::ffff:c000:202")));
+    CHECK(to_text(*grh->dgid) == to_text(*parse_gid("::ffff:c000:202")));
     CHECK(grh->traffic_class == 0x10);
     CHECK(grh->hop_limit == 63);
     CHECK(grh->flow_label == 0);
@@ -82,7 +89,7 @@ TEST_CASE("only a right checksum makes IPv4 of what may be IPv6") {
     header[byte] ^= 1;
     const auto grh = parse_grh(header, LinkLayer::ethernet);
     REQUIRE(grh);
-    CHECK(std::ranges::equal(grh->dgid.bytes, Bytes(header).subspan(24)));
+    CHECK(std::ranges::equal(grh->dgid->bytes, Bytes(header).subspan(24)));
   }
   Header header = ipv4_behind({});
   header[30] ^= 1;
@@ -96,15 +103,15 @@ TEST_CASE("the queues of a port are no longer than its device can make them") {
   ibv_device_attr device{};
   device.max_qp_wr = 1 << 20;
   device.max_cqe = 1 << 20;
-  CHECK(verbs::datagram_queue_sizes(device).receives == 1024);
-  CHECK(verbs::datagram_queue_sizes(device).sends == 256);
+  CHECK(mad_queue_sizes(device).receives == 1024);
+  CHECK(mad_queue_sizes(device).sends == 256);
   device.max_qp_wr = 200;
-  CHECK(verbs::datagram_queue_sizes(device).receives == 200);
-  CHECK(verbs::datagram_queue_sizes(device).sends == 200);
+  CHECK(mad_queue_sizes(device).receives == 200);
+  CHECK(mad_queue_sizes(device).sends == 200);
   device.max_cqe = 100;  // for both queues
-  CHECK(verbs::datagram_queue_sizes(device).receives == 50);
+  CHECK(mad_queue_sizes(device).receives == 50);
   device.max_qp_wr = device.max_cqe = 0;
-  CHECK(verbs::datagram_queue_sizes(device).receives == 1);
+  CHECK(mad_queue_sizes(device).receives == 1);
 }
 
-}  // namespace verbs_datagrams_tests
+}  // namespace mad_verbs_datagrams_tests
