@@ -113,6 +113,10 @@ std::string attribute_text(Bytes request) {
   return *port == all_ports ? name + " of all ports" : fmt::format("{} of port {}", name, *port);
 }
 
+std::string effort_text(unsigned tries, std::chrono::nanoseconds waited) {
+  return fmt::format("{} {} in {:.1f} s", tries, tries == 1 ? "try" : "tries", std::chrono::duration<double>(waited).count());
+}
+
 namespace {
 
 /// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
@@ -120,8 +124,7 @@ namespace {
 std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited) {
   const std::string what = attribute_text(request);
   if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
-  const double seconds = std::chrono::duration<double>(waited).count();
-  const std::string effort = fmt::format("{} {} in {:.1f} s", tries, tries == 1 ? "try" : "tries", seconds);
+  const std::string effort = effort_text(tries, waited);
   if (HeaderView(request).mgmt_class() == mgmt_class::sa)
     return fmt::format("No subnet administrator answers at {} ({}: {})", whom, what, effort);
   if (is_about_manager(request)) return fmt::format("No subnet manager answers at {} ({})", whom, effort);

@@ -122,6 +122,9 @@ std::optional<unsigned> port_of_request(Bytes request);
 /// "PortInfo of port 20", "NodeInfo": the attribute that a request is about, and the port.
 std::string attribute_text(Bytes request);
 
+/// "4 tries in 1.2 s".
+std::string effort_text(unsigned tries, std::chrono::nanoseconds waited);
+
 /// The sentence of `error` with another name of the destination. For an error that is neither a timeout nor a status: its message.
 std::string plain_text(const MadError& error, std::string_view whom);
 

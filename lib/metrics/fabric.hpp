@@ -197,6 +197,11 @@ struct Reading {
   std::chrono::nanoseconds took{};                    ///< for the round
 };
 
+/// The number of devices of which counters were read, of one port at least.
+inline std::size_t read_count(const Reading& reading) {
+  return static_cast<std::size_t>(std::ranges::count_if(reading.devices, [](const DeviceReading& device) { return device.rows != 0; }));
+}
+
 /// The registers of the physical layer, as the last reading of them found them.
 struct PhyReading {
   phy::Table table;                 ///< by the ports of the fabric of the reading that is published

@@ -213,11 +213,12 @@ std::optional<std::string> why_old_is_kept(const std::string& file, const subnet
   const auto is_seen = [&seen](Guid guid) { return seen.find_node(guid) != subnet::none; };
   const auto common = static_cast<std::size_t>(std::ranges::count_if(old, is_seen));
   const std::string had = fmt::format("{} has {}", in_quotes(file), nodes_text(old.size()));
+  const std::string seen_now = fmt::format("only {} of which {} seen now", common, common == 1 ? "was" : "were");
   constexpr std::string_view stays = "it is not replaced (--force replaces it)";
   if (!old.empty() && common == 0)
     throw Error(fmt::format("{}, none of which is among the {} of this fabric: {}", had, nodes_text(seen.nodes().size()), stays));
-  if (common * 10 < old.size()) throw Error(fmt::format("{}, only {} of which were seen now: {}", had, common, stays));
-  if (common * 2 < old.size()) return fmt::format("{}, only {} of which were seen now: {}", had, common, kept_as(file));
+  if (common * 10 < old.size()) throw Error(fmt::format("{}, {}: {}", had, seen_now, stays));
+  if (common * 2 < old.size()) return fmt::format("{}, {}: {}", had, seen_now, kept_as(file));
   return std::nullopt;
 }
 

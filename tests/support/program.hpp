@@ -17,6 +17,12 @@ namespace ibtest {
 struct Outcome {
   int status{};
   std::string out, err;
+
+  /// `err` without the line about an SA that is waited for; the time-out of an SA is longer than that line takes.
+  std::string err_after_wait() const {
+    const std::size_t at = err.find("W: Waiting for the subnet administrator at ");
+    return at == std::string::npos ? err : err.substr(0, at) + err.substr(err.find('\n', at) + 1);
+  }
 };
 
 /// What differs from the usual world.

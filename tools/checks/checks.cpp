@@ -145,7 +145,7 @@ class Check final : public Command {
       if (*counted) report.show(error_row(one.port, **counted, one.all_ports));  // without a reading nothing is judged
     } else {
       is_complete = co_await read_port(stack, node, fabric, one);
-      report.add({.kind = CheckKind::port, .port = one.port, .findings = check_port(subnet, one.port)});
+      add_port_row(subnet, one.port, report);
     }
     report.emit(emit, table_, stack.host().world().out);
     if (!is_complete) emit.raise(Exit::incomplete);
@@ -199,9 +199,7 @@ class Check final : public Command {
       info.pack(of.switch_info_bytes);
       of.has_switch_info = true;
     }
-    const bool wants_peer =
-        (looks_.width || looks_.speed) && subnet::is_trained(subnet.port(one.port)) && subnet.port(one.port).number != 0;
-    if (!wants_peer) co_return true;
+    if (!needs_peer(subnet.port(one.port))) co_return true;
     try {
       co_await read_peer(stack, node, subnet, one.port);
     } catch (const SysError&) {
@@ -234,15 +232,17 @@ class Check final : public Command {
     co_await discover(session, discovery_, fabric);
     if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
     SaView sa{subnet::PortPaths(fabric.subnet, session.stack().here())};
+    subnet::Failures met;
     if (looks_.node || looks_.errors) {
       co_await session.stack().prepare_sa();
       co_await read_sa(session.stack(), fabric.subnet, sa);
-      if (sa.not_read) add_failures(session.host(), fabric, {not_read_failure(sa)});
-      if (sa.cut) add_failures(session.host(), fabric, {cut_failure(sa)});
+      if (sa.not_read) met.push_back(not_read_failure(sa, looks_.errors && !session.host().options().skip_sl));
+      if (sa.cut) met.push_back(cut_failure(sa));
     }
-    if (looks_.ports() && is_listing(fabric)) add_failures(session.host(), fabric, {no_states()});
+    if (looks_.ports() && is_listing(fabric)) met.push_back(no_states());
     Counters counters;
-    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, sa.paths);
+    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, sa.paths, met);
+    add_failures(session.host(), fabric, std::move(met));  // at once: what has one cause is one line
     for (const PortIndex end : subnet::end_ports(fabric.subnet)) {
       if (is_switch(fabric.subnet, end) ? is_wanted(fabric.subnet.port(end).node) : is_wanted(fabric.subnet, end))
         check_end_port(fabric.subnet, end, sa, counters, report);
@@ -276,7 +276,7 @@ class Check final : public Command {
     } else {
       co_await sa.paths.read_service_levels(transactor);
     }
-    if (looks_.errors) stack.report_sl_0(sa.paths.why_sl_0());
+    if (looks_.errors && !sa.not_read) stack.report_sl_0(sa.paths.why_sl_0());
   }
 
   static async::Task<> read_nodes(mad::Transactor& transactor, SaView& sa) {
@@ -295,10 +295,13 @@ class Check final : public Command {
     }
   }
 
-  static subnet::Failure not_read_failure(const SaView& sa) {
+  /// `uses_sl_0`: counters are read with SL 0, since the SA gave no other.
+  static subnet::Failure not_read_failure(const SaView& sa, bool uses_sl_0) {
     const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
     const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
-    const std::string_view result = kind == subnet::Failure::Kind::not_read ? "" : ": nodes are not checked.";
+    const std::string_view result = kind == subnet::Failure::Kind::not_read ? ""
+                                    : uses_sl_0                             ? ": nodes are not checked, and SL 0 is used."
+                                                                            : ": nodes are not checked.";
     std::string why = fmt::format("{}{}", sa.not_read->message(), result);
     return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
   }
@@ -315,8 +318,8 @@ class Check final : public Command {
     return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
   }
 
-  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
-  async::Task<Counters> read_all_counters(Stack& stack, Fabric& fabric, const subnet::PortPaths& paths) const {
+  /// Reads the counters of all ports to be checked. Adds the failures of counters that cannot be read to `met`.
+  async::Task<Counters> read_all_counters(Stack& stack, const Fabric& fabric, const subnet::PortPaths& paths, subnet::Failures& met) const {
     counters::ReadingPlan plan;
     plan.owners = owner_transactor(stack, discovery_.load_cache);
     plan.ports = counters::ReadingPlan::Ports::each;
@@ -330,8 +333,7 @@ class Check final : public Command {
     };
     counters::PmaReadings found = co_await counters::read_pmas(stack.transactor(), fabric.subnet, subnet::breadth_first(fabric.subnet),
                                                                std::move(plan), gmp_survey(stack, paths));
-    if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
-    add_failures(stack.host(), fabric, std::move(found.failures));
+    std::ranges::move(found.failures, std::back_inserter(met));
     co_return counters;
   }
 
@@ -353,7 +355,7 @@ class Check final : public Command {
     std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)) || !is_wanted(subnet, port); });
     for (const PortIndex port : ports) {
       const bool has_state = subnet.port(port).has_info && !node.is_listed;
-      if (looks_.ports() && has_state) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port)});
+      if (looks_.ports() && has_state) add_port_row(subnet, port, report);
     }
     if (looks_.errors) check_errors(subnet, end, ports, counters, report);
   }
@@ -387,6 +389,18 @@ class Check final : public Command {
 
   CheckRow error_row(PortIndex port, const counters::CounterRow& row, bool all_ports = false) const {
     return {.kind = CheckKind::errors, .port = port, .all_ports = all_ports, .findings = counters::check_counters(row, thresholds_)};
+  }
+
+  /// Whether the width or speed of the link of a port is judged, by both of its ends.
+  bool needs_peer(const subnet::Port& port) const { return (looks_.width || looks_.speed) && subnet::is_trained(port) && port.number != 0; }
+
+  /// Adds the row of a port, whose PortInfo must be known. Not where nothing was found, and the other end of its link is not known, by
+  /// which its width and speed are judged.
+  void add_port_row(const subnet::Subnet& subnet, PortIndex port, CheckReport& report) const {
+    subnet::Mismatches findings = check_port(subnet, port);
+    const PortIndex peer = subnet.port(port).peer;
+    if (findings.empty() && needs_peer(subnet.port(port)) && (peer == subnet::none || !subnet.port(peer).has_info)) return;
+    report.add({.kind = CheckKind::port, .port = port, .findings = std::move(findings)});
   }
 
   /// The problems of a port, whose PortInfo must be known. If its link is not up, this is the only problem.

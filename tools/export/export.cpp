@@ -166,7 +166,7 @@ class Export final : public Command {
     ExportReport report;
     for (const StoredView& one : stored) {
       const metrics::Reading& reading = *one.view.reading;
-      report.nodes += reading.devices.size();
+      report.nodes += metrics::read_count(reading);
       report.ports += reading.rows.size();
       report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
     }

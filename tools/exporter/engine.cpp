@@ -244,7 +244,9 @@ void Engine::take_failures(const Reading& reading) {
     line = fmt::format("counters of {} {} are not read: {}", names.size(), names.size() == 1 ? "device" : "devices", some(names));
   note("silent", line, "the counters of all devices are read");
   line.clear();
-  if (!fabric.twins.empty()) line = fmt::format("{} GUIDs are claimed by more than one device", fabric.twins.size());
+  if (!fabric.twins.empty())
+    line = fmt::format("{} claimed by more than one device",
+                       fabric.twins.size() == 1 ? "1 GUID is" : fmt::format("{} GUIDs are", fabric.twins.size()));
   note("twins", line, "no GUID is claimed twice");
 }
 

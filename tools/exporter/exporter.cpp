@@ -11,6 +11,7 @@
 #include "tools/exporter/engine.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
+#include "tools/shared/failure_lines.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -65,7 +66,7 @@ struct RunReport final : Report {
 
   void visit(report::Sink& sink) const override {
     if (file) sink.value("file", *file);
-    sink.value("nodes_checked", reading.devices.size());
+    sink.value("nodes_checked", metrics::read_count(reading));
     sink.value("ports_checked", reading.rows.size());
   }
   void text(TextOut& /*out*/) const override {}
@@ -116,8 +117,8 @@ class Exporter final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.stack().progress().stop();
     exported_.run_once = once_ || textfile_;
+    if (!exported_.run_once) session.stack().progress().stop();
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     const metrics::PageRules rules(exported_, labels_.text());
     if (has_phy_interval_ && !exported_.phy) throw UsageError("--phy-interval needs --phy");
@@ -126,7 +127,7 @@ class Exporter final : public Command {
                           mads_per_second_, exported_.phy,     keys(session.host())};
     if (exported_.run_once) {
       Engine engine(session.stack(), std::move(options), times_);
-      co_await run_once(engine, rules, emit);
+      co_await run_once(session.host(), engine, rules, emit);
     } else {
       session.stack().require_fabric("exporter");
       check_named_port(session.stack().host());
@@ -140,7 +141,7 @@ class Exporter final : public Command {
     return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(parse_seconds(text, option)));
   }
 
-  async::Task<> run_once(Engine& engine, const metrics::PageRules& rules, Emit& emit) {
+  async::Task<> run_once(Host& host, Engine& engine, const metrics::PageRules& rules, Emit& emit) {
     std::optional<PortDown> down;
     try {
       co_await engine.run_once();
@@ -159,6 +160,7 @@ class Exporter final : public Command {
       while (page.next(text, piece)) emit.text().write(text);
     }
     if (down) throw PortDown(*down);  // which the page has as a finding
+    print_failures(host, view.reading->fabric->subnet, view.reading->fabric->failures);
     const RunReport report(*view.reading, textfile_);
     emit(report);
     emit.raise(report.status());

@@ -23,6 +23,8 @@
 namespace ib::tools {
 namespace {
 
+constexpr std::string_view no_manager_text = "no subnet manager runs there (ibtool sminfo --all lists them)";
+
 /// A node that answers.
 struct Witness {
   smp::NodeInfo info;
@@ -61,33 +63,44 @@ class Explanation {
     co_return smps;
   }
 
-  async::Task<std::optional<Witness>> witness_at(path::Path path) {
+  async::Task<mad::Result<Witness>> witness_at(path::Path path) {
     const path::Path smps = co_await smps_to(std::move(path));
     const mad::Result<smp::NodeInfo> info = co_await stack_.transactor().try_subn_get<smp::NodeInfo>(smps);
-    if (!info) co_return std::nullopt;
+    if (!info) co_return info.shared_error();
     const mad::Result<smp::NodeDescription> text = co_await stack_.transactor().try_subn_get<smp::NodeDescription>(smps);
-    co_return Witness{*info, text ? std::string(fixed_text(text->node_string)) : std::string()};
+    Witness found{*info, text ? std::string(fixed_text(text->node_string)) : std::string()};
+    co_return found;
   }
 
   /// The first line for an SM or SA that is silent. Its node may answer all the same.
   async::Task<std::string> silent_manager() {
-    const std::optional<Witness> node = co_await witness_at(path_);
+    if (stack_.host().options().use_sa && !is_about_manager())
+      co_return fmt::format("{}: without --sa the nodes themselves are read", error_.message());
+    const mad::Result<Witness> node = co_await witness_at(path_);
     const std::string whom = called(node ? node->description : "", path_);
-    const std::string words = mad::plain_text(error_, node && !node->description.empty() ? address_first(node->description) : whom);
-    bool is_alive = false;
+    std::string words = mad::plain_text(error_, node && !node->description.empty() ? address_first(node->description) : whom);
     if (node && !is_about_manager()) {
       const path::Path smps = co_await smps_to(path_);
       const mad::Result<smp::SMInfo> info = co_await stack_.transactor().try_subn_get<smp::SMInfo>(smps);
-      is_alive = static_cast<bool>(info);
+      if (info)
+        co_return fmt::format("{} does not answer {}, though its subnet manager answers SMInfo: does its SA serve that?",
+                              address_first(node->description), mad::attribute_text(error_.request()));
+      if (!mad::is_timeout(info.error())) co_return fmt::format("{}: {}", words, no_manager_text);
+      words += fmt::format(", and no subnet manager ({})", effort_of(info.error()));
     }
-    if (is_alive)
-      co_return fmt::format("{} does not answer {}, though its subnet manager answers SMInfo: does its SA serve that?",
-                            address_first(node->description), mad::attribute_text(error_.request()));
     const bool is_ours = path_.ib().dlid == stack_.host().end_port().sm_lid;
-    if (stack_.host().options().use_sa) co_return fmt::format("{}: without --sa the nodes themselves are read", words);
-    if (!node) co_return fmt::format("{}: its node does not answer either (ibtool health looks for other managers)", words);
+    if (!node)
+      co_return fmt::format("{}: its node does not answer either ({}); ibtool health looks for other managers", words,
+                            effort_of(node.error()));
     if (is_ours) co_return fmt::format("{}: if it hangs there, restart it (ibtool health looks for other managers)", words);
     co_return fmt::format("{}: ibtool sminfo --all lists the subnet managers", words);
+  }
+
+  /// "SMInfo: 2 tries in 2.5 s".
+  static std::string effort_of(const mad::MadError& error) {
+    const auto* silence = dynamic_cast<const mad::MadTimeout*>(&error);
+    const std::string what = mad::attribute_text(error.request());
+    return silence == nullptr ? what : fmt::format("{}: {}", what, mad::effort_text(silence->tries(), silence->waited()));
   }
 
   std::string address_first(std::string_view description) const {
@@ -157,7 +170,7 @@ class Explanation {
     if (route.dr_slid != permissive_lid || route.dr_dlid != permissive_lid) co_return "";
     path::IbDrPath at(&stack_.host().end_port());
     for (unsigned hop = 1;; ++hop) {
-      const std::optional<Witness> node = co_await witness_at(at);
+      const mad::Result<Witness> node = co_await witness_at(at);
       if (!node || hop > route.hops) co_return "";
       const std::uint8_t out = route.route[hop];
       const std::string whom = called(node->description, at);
@@ -170,7 +183,7 @@ class Explanation {
       if (port->port_state == smp::PortState::down) co_return fmt::format("Port {} of {} is Down: nothing is behind it", out, whom);
       const std::optional<path::IbDrPath> next = at.advance(out);
       if (!next) co_return "";
-      const std::optional<Witness> beyond = co_await witness_at(*next);
+      const mad::Result<Witness> beyond = co_await witness_at(*next);
       if (!beyond) co_return fmt::format("{}; the last node that answers is {}, at its port {} nothing does", error_.message(), whom, out);
       at = *next;
     }
@@ -178,7 +191,7 @@ class Explanation {
 
   /// A node that answered with a status.
   async::Task<std::string> refusal() {
-    const std::optional<Witness> node = co_await witness_at(path_);
+    const mad::Result<Witness> node = co_await witness_at(path_);
     if (!node) co_return "";
     const std::string whom = called(node->description, path_);
     std::optional<unsigned> port = mad::port_of_request(error_.request());
@@ -190,7 +203,7 @@ class Explanation {
     if (node->info.node_type != smp::NodeType::switch_ && is_about_table()) co_return no_table_text(whom, node->info.node_type);
     const std::string words = mad::plain_text(error_, whom);
     if (!is_about_manager() || header_.method() != mad::method::get) co_return words;
-    co_return words + ": no subnet manager runs there (ibtool sminfo --all lists them)";
+    co_return fmt::format("{}: {}", words, no_manager_text);
   }
 
   bool is_about_table() const {

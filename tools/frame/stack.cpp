@@ -52,7 +52,7 @@ class PortGate final : public mad::Transactor {
 
   /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead. If an SA has let a request wait for its
   /// whole timeout, further requests that read from it get one short try, for a minute or until it answers. Commands have other ways: a
-  /// sweep, and SL 0.
+  /// sweep, and SL 0. Where no terminal shows the progress, a line says once that the SA is waited for.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
@@ -63,11 +63,35 @@ class PortGate final : public mad::Transactor {
     std::string why;
     bool is_reported{};
   };
+  /// A request to the SA that waits.
+  class LongWait;
   mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
 
   mad::Transactor& below_;
   Stack& stack_;
   std::optional<SilentSa> silent_sa_;
+  bool has_reported_wait_{};
+};
+
+/// Writes the line when the request has waited for long.
+class PortGate::LongWait final : private async::Timer {
+ public:
+  LongWait(PortGate& gate, const mad::Request& request) : gate_(gate), request_(request) {
+    async::Loop& loop = gate.stack_.loop();
+    if (!gate.has_reported_wait_ && !is_terminal(gate.stack_.host().world().err)) loop.arm(*this, loop.now() + patience);
+  }
+
+ private:
+  static constexpr std::chrono::seconds patience{5};
+
+  void expired() override {
+    if (std::exchange(gate_.has_reported_wait_, true)) return;
+    gate_.stack_.warn(fmt::format("Waiting for the subnet administrator at {} ({} was requested {} s ago)", mad::target_text(request_.path),
+                                  mad::attribute_text(mad::to_mad(request_)), patience.count()));
+  }
+
+  PortGate& gate_;
+  const mad::Request& request_;
 };
 
 mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& request) {
@@ -91,13 +115,14 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
   const bool is_silent = silent_sa_ && silent_sa_->lid == lid && stack_.loop().now() < silent_sa_->until;
   path::Path path = request.path;
   if (is_silent && reads) {
-    if (!std::exchange(silent_sa_->is_reported, true))
+    if (!std::exchange(silent_sa_->is_reported, true) && !stack_.has_reported_sl_0(silent_sa_->why))
       stack_.warn(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
                               std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
     path.ib().retries = 0;
     if (!path.ib().timeout) path.ib().timeout = short_try;
   }
   const mad::Request sent = mad::on_path(request, path);
+  const LongWait wait(*this, sent);
   mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
   if (reply || dynamic_cast<const mad::MadTimeout*>(&reply.error()) == nullptr) {
     silent_sa_.reset();

@@ -180,10 +180,11 @@ HostsFound find_hosts(const Subnet& subnet, const HealthRequest& wanted) {
   return found;
 }
 
-subnet::Failure missing_host(const std::string& host) {
+/// `is_whole`: everything answered.
+subnet::Failure missing_host(const std::string& host, bool is_whole) {
   return {.kind = subnet::Failure::Kind::no_record,
           .attribute = "NodeDescription",
-          .why = fmt::format("the host {} is not in the fabric", in_quotes(host)),
+          .why = fmt::format("the host {} {}is not in the fabric", in_quotes(host), is_whole ? "" : "does not answer, or "),
           .error = {}};
 }
 
@@ -201,10 +202,13 @@ void report_shared_names(const Host& host, const Subnet& subnet, const HealthReq
 
 async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const HealthRequest& wanted) {
   const HostsFound found = find_hosts(fabric.subnet, wanted);
+  const bool is_whole = fabric.failures.empty();
+  if (found.nodes.empty() && !is_whole)
+    throw Error("--nodes: none of these hosts answers; parts of the fabric did not, and may be theirs (see also --host-regex)");
   if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
   report_shared_names(stack.host(), fabric.subnet, wanted, found.nodes);
   subnet::Failures failures;
-  for (const std::string& host : found.missing) failures.push_back(missing_host(host));
+  for (const std::string& host : found.missing) failures.push_back(missing_host(host, is_whole));
 
   const routing::Network network(fabric.subnet);
   routing::LinearTables tables(network.switches().size(), network.last_lid());

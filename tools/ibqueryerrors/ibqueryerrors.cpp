@@ -38,11 +38,11 @@ class GrowthReport final : public FabricReport {
   /// Adds the ports of `node` that have counted something since the readings in `history`, which gets these. In text they are printed to
   /// `out`, if that is given, and not kept.
   void take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
-    ++summary_.nodes;
+    summary_.nodes += any_read(node) ? 1 : 0;
     bool is_bad = false, has_heading = false;
     for (const counters::PmaReading& reading : node.ports) {
-      ++summary_.ports;
       if (!reading.known()) continue;
+      ++summary_.ports;
       const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
       const std::optional<counters::CounterRow> before = history.take(key, reading.row);
       if (!before) continue;
@@ -260,10 +260,6 @@ class Ibqueryerrors final : public Command {
     const counters::CounterInfo* counter = counters::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
     rules_.suppress(counter_name(*counter));
-  }
-
-  static bool any_read(const counters::PmaNode& node) {
-    return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
   }
 
   void prepare_clear(Stack& stack) {

@@ -83,6 +83,10 @@ std::unique_ptr<Command> make_ibqueryerrors_diags();
 /// "[PortXmitData == 1008 (3.938KB)]": a count in units of 1024. Counts of data stand for 4 octets each.
 std::string human_count(std::uint64_t value, bool data);
 
+/// Whether counters of the node were read, of one of its ports or of all together.
+bool any_read(const counters::PmaNode& node);
+
+/// Of how many nodes and ports counters were read, and how many have errors.
 struct Summary {
   void text(TextOut& out) const;
   void visit(report::Sink& sink) const;

@@ -228,6 +228,10 @@ std::string ErrorReport::guid(Guid value) const { return to_text(value); }
 
 Exit ErrorReport::status() const { return summary.bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
+bool any_read(const counters::PmaNode& node) {
+  return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
+}
+
 bool ErrorReport::is_reported(const counters::PmaReading& reading) const {
   return reading.known() && (wanted.data_only || has_errors(reading));
 }
@@ -235,7 +239,7 @@ bool ErrorReport::is_reported(const counters::PmaReading& reading) const {
 void ErrorReport::group_ports() { grouping = subnet::group(fabric.subnet, subnet::breadth_first(fabric.subnet)); }
 
 void ErrorReport::count(const counters::PmaNode& node) {
-  ++summary.nodes;
+  summary.nodes += any_read(node) ? 1 : 0;
   bool bad = false;
   const auto failed = [this](const counters::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
   if (node.problem) failed(*node.problem);
@@ -245,8 +249,8 @@ void ErrorReport::count(const counters::PmaNode& node) {
     return bad = true;
   };
   if (node.all) take(*node.all);
-  if (node.ports.empty() && node.all) summary.ports += fabric.subnet.node(node.node).info.num_ports;
-  summary.ports += node.ports.size();
+  if (node.ports.empty() && node.all && node.all->known()) summary.ports += fabric.subnet.node(node.node).info.num_ports;
+  summary.ports += static_cast<std::size_t>(std::ranges::count_if(node.ports, &counters::PmaReading::known));
   for (const counters::PmaReading& reading : node.ports) summary.bad_ports += take(reading) ? 1 : 0;
   summary.bad_nodes += bad ? 1 : 0;
 }

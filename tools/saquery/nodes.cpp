@@ -428,7 +428,6 @@ void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const 
     const auto mapped = stack.manners().node_name_map().find(node.node_info.node_guid);
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (nodes.torn) warn_torn(stack.host().log(), nodes.records.size());
   if (table.given()) {
     report.table = table_of<NamedNode>(node_list_columns, table);
     report.table.arrange(report.nodes);

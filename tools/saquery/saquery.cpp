@@ -264,6 +264,7 @@ class Saquery final : public Command {
       co_await list_managers(session.stack(), emit);
     } else {
       sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
+      if (nodes.torn) warn_torn(session.host().log(), nodes.records.size());
       emit_nodes(session.stack(), emit, list_, std::move(nodes), table_);
     }
   }

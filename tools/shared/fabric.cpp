@@ -44,7 +44,8 @@ using FailureKey = std::tuple<subnet::NodeIndex, bool, subnet::Failure::Kind, st
 FailureKey key_of(const subnet::Failure& failure) {
   // A PMA is silent for whatever attribute is requested first.
   if (is_silent_pma(failure)) return {failure.node, false, failure.kind, {}, static_cast<std::uint32_t>(failure.port)};
-  return {failure.node, failure.beyond, failure.kind, failure.attribute, failure.modifier};
+  // Without an attribute no request was sent.
+  return {failure.node, failure.beyond, failure.kind, failure.attribute.empty() ? failure.why : failure.attribute, failure.modifier};
 }
 
 /// The route to a node that is named by a route from here.
@@ -97,7 +98,7 @@ void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
 subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
   std::set<FailureKey> known;
   for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
-  std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
+  std::erase_if(met, [&known](const subnet::Failure& failure) { return known.contains(key_of(failure)); });
   print_failures(host, fabric.subnet, met);
   return met;
 }

@@ -32,8 +32,12 @@ std::string link_text(const subnet::Subnet& of, subnet::PortIndex port) {
 std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{} {}x", subnet::name(rate.speed), rate.lanes); }
 
 /// The line for `count` objects of the subnet `of` that may be beyond what did not answer in the subnet `in`. Nothing if there are none.
+/// `many` is the name of their kind in the plural, which ends with s.
 void print_not_compared(TextOut& out, std::string_view many, std::size_t count, std::string_view of, std::string_view in) {
-  if (count > 0) out.print(" {} {} of the {} subnet are not compared: no answer came from there in the {} subnet.\n", count, many, of, in);
+  if (count == 0) return;
+  const bool is_one = count == 1;
+  out.print(" {} {} of the {} subnet {} not compared: no answer came from there in the {} subnet.\n", count,
+            is_one ? many.substr(0, many.size() - 1) : many, of, is_one ? "is" : "are", in);
 }
 
 /// The text of an object of a model, by its index.
@@ -119,7 +123,9 @@ struct DiffReport final : FabricReport {
   void print_lids(TextOut& out) const {
     out.print("Current subnet has {} LIDs, reference subnet has {} LIDs\n", found.current_lids, found.reference_lids);
     if (found.lids_not_compared > 0)
-      out.print(" {} LIDs are not compared: it is not known which port has them in one of the subnets.\n", found.lids_not_compared);
+      out.print(" {} not compared: it is not known which port has {} in one of the subnets.\n",
+                found.lids_not_compared == 1 ? "1 LID is" : fmt::format("{} LIDs are", found.lids_not_compared),
+                found.lids_not_compared == 1 ? "it" : "them");
     if (found.lids.empty()) {
       if (found.lids_not_compared == 0) out.print(" All LIDs in the current subnet are the same as the reference subnet.\n");
       return;

@@ -127,7 +127,8 @@ void find_congestion(const Input& input, Findings& findings) {
     finding.detail =
         fmt::format("No port behind it waits: its receiver is slow. {} {} for it.", victims, victims == 1 ? "port waits" : "ports wait");
     if (at + 1 == heads.size() && left_out > 0)
-      finding.add_sentence(fmt::format("{} ports with fewer waiting ones are left out.", left_out));
+      finding.add_sentence(fmt::format("{} with fewer waiting ones {} left out.",
+                                       left_out == 1 ? "1 port" : fmt::format("{} ports", left_out), left_out == 1 ? "is" : "are"));
   }
 }
 

@@ -148,6 +148,16 @@ TEST_CASE_METHOD(Site, "of a link whose other end is silent width and speed are 
   CHECK(half.status == 4);
   CHECK(half.out.empty());
   CHECK_THAT(half.err, contains("Reading the other end of the link"));
+  for (const char* command : {"ibcheckport", "ibcheckportwidth"}) {
+    INFO(command);
+    CHECK(run({command, "2", "1", "-v"}).out.empty());  // not "OK"
+  }
+  fabric.network.tamper = [](ib::Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
+    if (!answer) return {};
+    if (request[17] == ib::smp::PortInfo::attribute_id && request[23] == 1) (*answer)[64 + 32] = ((*answer)[64 + 32] & 0xf0) | 2;
+    return {*answer};
+  };
+  CHECK_THAT(run({"ibcheckport", "2", "1"}).out, contains("portState is 'Init'"));
 }
 
 TEST_CASE_METHOD(Site, "checks of one port refuse what they can not look at") {
@@ -239,6 +249,7 @@ TEST_CASE_METHOD(Site, "a silent node leaves a check incomplete, unless there ar
   const auto found = run({"ibcheckwidth", "--discovery=DR"});
   CHECK(found.status == 4);
   CHECK_THAT(found.err, contains("No answer from beyond port 1 of 0000:0000:0000:0200"));
+  CHECK(found.out == summary(3, 0, 8, 0));  // without the port whose other end is not known
   CHECK(run({"ibcheckstate", "--discovery=DR"}).status == 1);
 }
 

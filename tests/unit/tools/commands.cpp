@@ -139,8 +139,9 @@ TEST_CASE_METHOD(Small, "usage errors are one line with status 2") {
     INFO(words.front() << " " << words.back() << ": " << outcome.err);
     CHECK(outcome.status == 2);
     CHECK(outcome.out.empty());
-    CHECK_THAT(outcome.err, ibtest::starts_with("E: "));
-    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    const std::string err = outcome.err_after_wait();
+    CHECK_THAT(err, ibtest::starts_with("E: "));
+    CHECK(std::ranges::count(err, '\n') == 1);
   }
 }
 

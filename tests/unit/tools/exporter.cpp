@@ -11,6 +11,7 @@
 #include "iba-gen/pm.hpp"
 #include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
+#include "support/program.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
 namespace tools_exporter_tests {
@@ -209,6 +210,13 @@ TEST_CASE_METHOD(Bench, "Exporter: a port that cannot be opened at the start is 
   is_port_gone = false;
   run_for(10s);
   CHECK(engine->is_ready());
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a run that ends reports what the sweep could not read") {
+  fabric.node(leaf1).faults.silent = true;
+  const ibtest::Outcome outcome = ibtest::ibtool(fabric, {"exporter", "--once"});
+  CHECK(outcome.status == 4);
+  CHECK_THAT(outcome.err, ibtest::contains("E: No answer from beyond port "));
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: another LID of our port, or another subnet manager, opens the stack again") {

@@ -73,6 +73,18 @@ TEST_CASE_METHOD(Bench, "failure_lines: each cause has its line, in the order of
   CHECK(lines[2] == "the SA is away (2 times)");
 }
 
+TEST_CASE_METHOD(Bench, "failure_lines: nodes that stopped answering are one line, whatever each of them has not sent") {
+  subnet::Failures failures;
+  for (unsigned at = 0; at < 2; ++at) {
+    const std::string why = fmt::format("It answered at first and then stopped answering; {} of its attributes are not known.", at + 2);
+    failures.push_back({Failure::Kind::no_answer, add(at), -1, false, "NodeInfo", 0, why, {}});
+  }
+  CHECK(failure_lines(subnet, failures) == Lines{"2 nodes: 0000:0000:0000:0100, 0000:0000:0000:0101: They answered at first and then "
+                                                 "stopped answering; not all of their attributes are known."});
+  failures.pop_back();
+  CHECK(failure_lines(subnet, failures) == Lines{"0000:0000:0000:0100: " + failures.front().why});
+}
+
 TEST_CASE("ibqueryerrors and health: silent PMAs are one line on stderr, whatever was requested of them and how often") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"ibqueryerrors"}, {"ibdatacounters"}, {"health", "--interval", "1"}}) {

@@ -14,6 +14,7 @@ namespace tools_first_lines_tests {
 
 using ibtest::contains;
 using ibtest::diags;
+using ibtest::ends_with;
 using ibtest::FakeFabric;
 using ibtest::FakeSa;
 using ibtest::ibtool;
@@ -43,7 +44,7 @@ struct Small {
   std::string complaint(std::vector<std::string> words) {
     const ibtest::Outcome seen = ibtool(fabric, std::move(words));
     CHECK(seen.status == 3);
-    return seen.err;
+    return seen.err_after_wait();
   }
 };
 
@@ -83,6 +84,8 @@ TEST_CASE_METHOD(Small, "first line: without an SA the address stands for the no
 TEST_CASE_METHOD(Small, "first line: a subnet manager that is silent, and its SA") {
   CHECK(complaint({"sminfo", "2"}) ==
         "E: 'spine 1' (LID 2) does not support SMInfo (status 0xc): no subnet manager runs there (ibtool sminfo --all lists them)\n");
+  CHECK_THAT(complaint({"saquery", "NR"}), starts_with("E: No subnet administrator answers at LID ") &&
+                                               ends_with("s): no subnet manager runs there (ibtool sminfo --all lists them)\n"));
   for (const auto node : {leaf, spine, here}) fabric.node(node).faults.ignores = ib::smp::SMInfo::attribute_id;
   CHECK_THAT(complaint({"sminfo", "2"}), starts_with("E: No subnet manager answers at LID 2, 'spine 1' (4 tries in ") &&
                                              contains("): ibtool sminfo --all lists the subnet managers\n"));
@@ -91,7 +94,18 @@ TEST_CASE_METHOD(Small, "first line: a subnet manager that is silent, and its SA
                                         contains("): if it hangs there, restart it (ibtool health looks for other managers)\n"));
   CHECK_THAT(complaint({"saquery", "NR"}), starts_with("E: No subnet administrator answers at LID " + std::to_string(manager) + ", '") &&
                                                contains("(NodeRecord: 4 tries in ") &&
+                                               contains("s), and no subnet manager (SMInfo: 2 tries in ") &&
                                                contains("restart it (ibtool health looks for other managers)\n"));
+  fabric.node(leaf).faults.silent = true;
+  CHECK_THAT(complaint({"saquery", "NR"}), contains("s): its node does not answer either (NodeInfo: 2 tries in ") &&
+                                               ends_with("s); ibtool health looks for other managers\n"));
+}
+
+TEST_CASE_METHOD(Small, "first line: an SA that is silent with --sa is the only line, and gets no further request") {
+  const std::string silent = complaint({"smpquery", "--sa", "NI", "2"});
+  CHECK_THAT(silent, starts_with("E: No subnet administrator answers at LID ") && contains("(NodeRecord: 4 tries in ") &&
+                         ends_with("s): without --sa the nodes themselves are read\n"));
+  CHECK(std::ranges::count(silent, '\n') == 1);
 }
 
 TEST_CASE_METHOD(Small, "first line: a subnet manager that answers while its SA does not") {

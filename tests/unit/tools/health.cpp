@@ -167,6 +167,16 @@ TEST_CASE("health: a silent node is a finding, a silent PMA is a finding of its 
   CHECK(silent["findings"][0]["ends"][1]["node_guid"].is_null());
 }
 
+TEST_CASE("health: a node without a LID, whose counters are wanted twice, is reported once") {
+  Fabric f;
+  f.fabric.node(f.other).ports.at(1).info.lid = Lid{};
+  const Outcome outcome = ibtool(f.fabric, {"health", "--interval", "1"}, {.clock = &f.clock});
+  const std::string line = "No LID of its own is known: GMPs do not reach it.";
+  INFO(outcome.err);
+  REQUIRE_THAT(outcome.err, contains(line));
+  CHECK(outcome.err.find(line) == outcome.err.rfind(line));
+}
+
 TEST_CASE("health: one node, with its links") {
   Fabric f;
   const auto count = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };

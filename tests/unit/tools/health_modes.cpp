@@ -150,6 +150,10 @@ TEST_CASE("health: --nodes looks at the links between hosts") {
   CHECK_THAT(f.run({"--nodes", "n[1-"}, 2).err, contains("a bracket is not closed"));
   CHECK_THAT(f.run({"--nodes", "other", "3"}, 2).err, contains("exclude each other"));
   CHECK_THAT(f.run({"--nodes", "other", "--host-regex", "("}, 2).err, contains("not a regular expression"));
+  f.fabric.node(f.other).faults.silent = true;
+  CHECK_THAT(f.run({"--nodes", "other"}, 3).err, contains("none of these hosts answers; parts of the fabric did not"));
+  CHECK_THAT(f.run({"--nodes", "here,other", "--interval", "0"}, 4).err,
+             contains("the host 'other' does not answer, or is not in the fabric"));
 }
 
 TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the reading") {

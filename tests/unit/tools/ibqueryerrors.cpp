@@ -272,7 +272,8 @@ TEST_CASE("ibqueryerrors: a silent PMA costs one chain of tries, and is reported
   CHECK_THAT(theirs.err, !contains("mad_rpc") && contains("query_cap_mask: classportinfo query failed on leaf, Lid 1 port 0\n") &&
                              contains("print_errors: IB_GSI_PORT_COUNTERS query failed on leaf, Lid 1 port 4\n"));
   CHECK(count(theirs.err, "print_errors:") == 4);
-  CHECK_THAT(theirs.out, contains("##          5 PMA query failures\n") && contains("## Summary: 3 nodes checked, 1 bad nodes found\n"));
+  CHECK_THAT(theirs.out, contains("##          5 PMA query failures\n") &&
+                             contains("## Summary: 2 nodes checked, 1 bad nodes found\n##          3 ports checked, 1 ports have errors "));
   CHECK(f.pma.service().requests == 4);  // three tries, and one more at the end
   f.other_pma.count(1, "symbol_error_counter") = 0;
   const auto ours = ibtool(f.fabric, {"ibqueryerrors", "--json"});
@@ -281,6 +282,28 @@ TEST_CASE("ibqueryerrors: a silent PMA costs one chain of tries, and is reported
   CHECK(found["unreachable"].size() == 1);
   CHECK(found["unreachable"][0]["node_description"] == "leaf");
   CHECK(found["nodes"].empty());
+  CHECK(found["nodes_checked"] == 2);
+  CHECK(found["ports_checked"] == 3);
+  const json grown = json::parse(ibtool(f.fabric, {"ibqueryerrors", "--interval", "1", "--count", "1", "--json"}).out)["readings"][0];
+  CHECK(grown["nodes_checked"] == 2);
+  CHECK(grown["ports_checked"] == 3);
+  const json exported = json::parse(ibtool(f.fabric, {"exporter", "--once", "--hcas", "--json"}).out);
+  CHECK(exported["nodes_checked"] == 3);  // each port of a channel adapter is a device
+}
+
+TEST_CASE("ibqueryerrors: nodes to which no GMP can be sent are not counted as checked") {
+  Fabric f;
+  f.sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
+    if (attribute == sa::PathRecord::attribute_id)
+      std::erase_if(records, [](const auto& record) { return sa::PathRecord::unpack(record).dlid == Lid{1}; });
+  };
+  for (const char* option : {"--data", "--json"}) {
+    const auto ours = ibtool(f.fabric, {"ibqueryerrors", option});
+    INFO(ours.out << ours.err);
+    CHECK(ours.status == 4);
+    CHECK_THAT(ours.err, contains("GMPs do not reach it."));
+    CHECK_THAT(ours.out, contains("## Summary: 2 nodes checked") || contains("\"nodes_checked\": 2,"));
+  }
 }
 
 TEST_CASE("ibqueryerrors: counters are cleared right after they were read") {

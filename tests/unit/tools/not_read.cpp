@@ -215,13 +215,22 @@ TEST_CASE("a silent SA is one cause: nodes whose records were not read are not j
     INFO(command << '\n' << told.out << told.err);
     CHECK(told.status == 4);
     CHECK_THAT(told.out, !contains("FAILED") && contains("## Summary: 0 nodes checked, 0 bad nodes found\n"));
-    CHECK_THAT(told.err, contains(": nodes are not checked.\n"));
+    CHECK_THAT(told.err, contains(": nodes are not checked") && !contains("W: SL 0"));
     CHECK(errors_of(told.err) == 1);
     const json found = json::parse(ibtool(s.fabric, {command, "--up", "--json"}).out);
     for (const json& row : found["checks"]) CHECK(row["check"] != "node");
     REQUIRE(found["unreachable"].size() == 1);
     CHECK(found["unreachable"][0]["reason"] == "no_answer");
   }
+}
+
+TEST_CASE("ibfindnodesusing: a link whose other end does not answer is a link") {
+  Site s;
+  constexpr FakeFabric::NodeId host1 = 3;
+  s.fabric.node(host1).faults.silent = true;
+  const auto told = ibtool(s.fabric, {"ibfindnodesusing", "2", "2"});
+  CHECK(told.status == 3);
+  CHECK_THAT(told.err, contains("E: Port 2 has a link, and it is not known what is behind it\n"));
 }
 
 TEST_CASE("a snapshot without counters: a check of one port has no verdict") {

@@ -297,6 +297,9 @@ TEST_CASE("own port: in Initialize and Armed SMPs go on, with one line, and what
     CHECK_THAT(counters.err, contains(refusal));
     CHECK(std::ranges::count(counters.err, '\n') == 2);  // the line on SMPs, and one for all that was not read
     CHECK(counters.status == 3);
+    const Outcome checks = ibtool(small.fabric, {"ibcheckerrors"}, outside);
+    CHECK_THAT(checks.err, contains(refusal));
+    CHECK(std::ranges::count(checks.err, '\n') == 2);  // one for the records of the SA and for the counters
     CHECK(ibtool(small.fabric, {"smpquery", "-D", "NI", "0"}, outside).err.empty());
   }
 }

@@ -14,6 +14,7 @@ using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
+using ibtest::ibtool;
 using ibtest::padded;
 using namespace ibtest::sa_subnet;
 
@@ -89,6 +90,28 @@ TEST_CASE("saquery of infiniband-diags: multicast members have the names of thei
         "\t\tPortGid.................fe80::100 (leaf)\n\t\tPortGid.................fe80::999 (<unknown>)\n");
   CHECK(diags(subnet.fabric, {"saquery", "-m", "0xC001"}).out.empty());
   CHECK(count(diags(subnet.fabric, {"saquery", "-g"}).out, "MCMemberRecord group dump:\n") == 2);
+}
+
+TEST_CASE("saquery of infiniband-diags: an answer that was cut is reported once") {
+  Subnet subnet([](Bytes request) {
+    auto mad = ibtest::sa_table(request, {padded(node("leaf"))});
+    store_be<std::uint32_t>(&mad[32], 20 + 112 + 4);  // PayloadLength
+    mad[56 + 112 + 1] = 8;
+    return mad;
+  });
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"-L", "leaf"}, {"-U", "0x100"}, {"-N"}}) {
+    INFO(words[0]);
+    std::vector<std::string> line{"saquery"};
+    line.insert(line.end(), words.begin(), words.end());
+    const auto done = diags(subnet.fabric, line);
+    CHECK_THAT(done.out, contains(words[0] == "-L" ? "2\n" : "leaf\n"));
+    CHECK(count(done.err, "\n") == 1);
+    CHECK_THAT(done.err, contains("sa_query: the answer of the SA was cut on its way: only the first record arrived\n"));
+  }
+  const auto ours = ibtool(subnet.fabric, {"saquery", "-L", "leaf"});
+  CHECK(ours.out == "2\n");
+  CHECK(ours.err == "W: the answer of the SA was cut on its way: only the first record arrived\n");
+  CHECK(ours.status == 4);
 }
 
 TEST_CASE("saquery of infiniband-diags: how it ends") {

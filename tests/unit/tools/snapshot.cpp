@@ -154,7 +154,7 @@ TEST_CASE_METHOD(Bench, "nodes that do not answer are listed once and counted, a
     sa.silent = true;
     const Outcome outcome = take({"--only", "lft,sa"});
     CHECK(outcome.status == 4);
-    CHECK(outcome.err == "E: The subnet administrator does not answer.\n");
+    CHECK(outcome.err_after_wait() == "E: The subnet administrator does not answer.\n");
     CHECK_THAT(outcome.out, ibtest::ends_with("; not complete\n"));
     sa.asked.clear();
     take({"--only", "sa,counters"});
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(Bench, "A snapshot of which less than half was seen stays as FI
   fabric.node(leaf).faults.silent = true;
   const Outcome outcome = take({"--only", "topology"});
   CHECK(outcome.status == 4);
-  CHECK_THAT(outcome.err, contains("W: '" + file + "' has 3 nodes, only 1 of which were seen now: it is kept as '" + file + "~'\n"));
+  CHECK_THAT(outcome.err, contains("W: '" + file + "' has 3 nodes, only 1 of which was seen now: it is kept as '" + file + "~'\n"));
   CHECK(snapshot::Snapshot(file).node_guids().size() == 1);
   CHECK(snapshot::Snapshot(file + "~").node_guids().size() == 3);
 }

@@ -65,7 +65,7 @@ struct Named {
     CHECK(guid_at("beef@rack4") == "0000:0000:0000:0500");
     const auto many = ibtool(fabric, {"smpquery", "NI", "leaf"});
     CHECK(many.status == 2);
-    CHECK(many.err ==
+    CHECK(many.err_after_wait() ==
           "E: Invalid command line argument #2 'leaf' - several nodes have this in their names: 'leaf 1' (0000:0000:0000:0100), "
           "'leaf 12' (0000:0000:0000:0200): type a whole name in quotes, or a GUID\n");
     const auto unknown = ibtool(fabric, {"smpquery", "NI", "node99"});
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(Named, "without an SA a GUID is found by a sweep, and --sa swee
   CHECK(ibtool(fabric, {"smpquery", "--sa", "NI", "0000:0000:0000:0500"}).status == 3);
   const auto several = ibtool(fabric, {"smpquery", "NI", "0000:0000:0000:0400"});
   CHECK(several.status == 3);
-  CHECK_THAT(several.err, starts_with("E: GUID 0000:0000:0000:0400 is a node with 2 ports: name one of them"));
+  CHECK_THAT(several.err_after_wait(), starts_with("E: GUID 0000:0000:0000:0400 is a node with 2 ports: name one of them"));
 }
 
 namespace {
