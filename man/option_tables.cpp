@@ -37,11 +37,12 @@ Tree command_json(const CommandInfo& info) {
 
 /// The attributes that smpquery reads by name, and the records of saquery, in the order of their help.
 Tree query_json(const ib::QueryInfo& query) {
-  const std::string operand = query.access == ib::Access::port ? "PORT" : "";
-  return {{"by_smp", query.by_smp()}, {"name", query.name},
-          {"alias", query.alias},     {"operand", query.by_smp() ? operand : std::string(query.argument)},
-          {"about", query.about},     {"section", query.info->section},
-          {"vendor", query.vendor},   {"part", query.part},
+  const std::string_view operand = query.access == ib::Access::port ? "PORT" : "";
+  const auto text = [](std::string_view word) { return word; };
+  return {{"by_smp", query.by_smp()},   {"name", text(query.name)},
+          {"alias", text(query.alias)}, {"operand", query.by_smp() ? operand : text(query.argument)},
+          {"about", text(query.about)}, {"section", query.info->section},
+          {"vendor", query.vendor},     {"part", text(query.part)},
           {"classic", query.classic}};
 }
 

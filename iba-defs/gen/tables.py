@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of the tables of descriptors (lib/iba/struct_info.hpp) and of the registry's index (lib/iba/tables.hpp)."""
-import dialects
-import queries
+from check import capabilities, query_class
 from cpp import MADE, SPDX, home_class, method_mask, namespaces, quoted, snake
 from words import Words
 
+QUERY_WORDS = ("name", "alias", "about", "part", "entries", "argument", "members")
 DISPLAY = {"guid": "guid", "gid": "gid", "lid": "dec", "text": "text", "bytes": "bytes", "struct": "bytes"}
 
 
@@ -43,6 +43,8 @@ class Tables:
         self.modifiers, self.structs = Rows("ModifierInfo", "modifiers"), Rows("StructInfo", "structs")
         self.identities = Rows("const FieldInfo* const", "identities")
         self.index, self.traps = Rows("IndexRow", "indexed"), Rows("TrapRow", "traps")
+        self.queries, self.dialects = Rows("QueryInfo", "queries"), Rows("DialectRow", "renamed")
+        self.flags = capabilities({e.qname: e for e in model.enums})
         self.enum_rows = {e.qname: row for row, e in enumerate(model.enums)}
         self.struct_rows = {s.qname: row for row, s in enumerate(model.structs)}
         self.enums.add(self.enum_row(e) for e in model.enums)
@@ -52,6 +54,12 @@ class Tables:
             if s.attribute >= 0 or s.format:
                 self.index.add(f"{cls:#x}, {version}, {s.oui:#x}, {s.attribute}, {place}" for cls, version in s.classes)
             self.traps.add(f"{trap}, {place}" for trap in s.traps)
+            self.queries.add(self.query_row(s, q) for q in s.queries)
+        for at, f in enumerate(f for s in model.structs for f in s.fields):
+            names = (f.legacy, f.legacy_sa, f.legacy_perf, f.libibmad, f.was)
+            if any(names) or f.dump:
+                texts = ", ".join(self.words.add(name) for name in names)
+                self.dialects.add([f"{at}, {{{texts}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}}}"])
 
     def enum_row(self, e):
         values = self.values.add(f"{self.words.add(v.name)}, {self.words.add(v.text)}, {v.number}U" for v in e.values)
@@ -78,14 +86,20 @@ class Tables:
         cls, version = home_class(s)
         names = [f.name for f in s.fields]
         selector = f"{names.index(s.selects[0])}, {s.selects[1]:#x}" if s.selects else "-1, 0"
-        return (f"{text(s.qname)}, {text(s.iba)}, {text(s.title)}, {s.bytes}, {s.attribute}, {cls:#x}, "
+        return (f"{text(s.qname)}, {text(s.iba)}, {text(s.title)}, {text(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, "
                 f"{version}, {method_mask(s):#x}, {fields}, {truth(s.format)}, {text(s.variant)}, {modifier}, "
                 f"{text(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
+
+    def query_row(self, s, q):
+        texts = ", ".join(self.words.add(getattr(q, word)) for word in QUERY_WORDS)
+        return (f"{{{self.struct_rows[s.qname] + 1}}}, Access::{q.access}, {query_class(s, q):#x}, {truth(q.switches)}, {truth(q.vendor)}, "
+                f"{truth(q.classic)}, Trust::{q.trust or 'none'}, {q.modifier:#x}, {self.flags.get(q.needs, 0):#x}, {texts}")
 
     def definitions(self):
         return (self.values.definition() + self.enums.definition("constinit const") + self.masks.definition() + self.fields.definition()
                 + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition()
-                + self.traps.definition() + self.identities.definition(is_scalar=True))
+                + self.traps.definition() + self.identities.definition(is_scalar=True) + self.queries.definition()
+                + self.dialects.definition() + self.words.definition())
 
 
 def tables(model):
@@ -93,8 +107,7 @@ def tables(model):
     out = SPDX + MADE + '#include "iba/queries.hpp"\n#include "iba/tables.hpp"\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
-    rows = made.definitions() + queries.definitions(model, made.words) + dialects.definitions(model, made.words) + made.words.definition()
-    out += "\nnamespace ib {\nnamespace detail {\n\n" + rows + "\nconst Tables& tables() {\n"
+    out += "\nnamespace ib {\nnamespace detail {\n\n" + made.definitions() + "\nconst Tables& tables() {\n"
     out += ("  static constexpr Tables tables{structs, fields, indexed, traps, identities, masks, queries, renamed};\n"
             "  return tables;\n}\n\n}  // namespace detail\n\n")
     for s in model.structs:

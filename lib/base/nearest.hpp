@@ -2,6 +2,7 @@
 // Finds the word that a user probably meant by a mistyped one.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,23 +38,19 @@ std::string did_you_mean_of_list(std::string_view word, std::span<const std::str
 template <class T, class Names>
 const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T::*preferred, Names names, std::string_view list = {}) {
   const std::string given = to_lower(word);
-  const T* found[2] = {nullptr, nullptr};  // preferred, others
-  bool ambiguous[2] = {false, false};
+  std::set<const T*> found[2];  // preferred, others
   std::vector<std::string_view> all;
   for (const T& element : table) {
-    const std::size_t kind = element.*preferred ? 0 : 1;
     for (const std::string_view name : names(element)) {
       all.push_back(name);
       const std::string full = to_lower(name);
       if (full == given && !full.empty()) return element;
-      if (!full.starts_with(given)) continue;
-      ambiguous[kind] |= found[kind] != nullptr && found[kind] != &element;
-      found[kind] = &element;
+      if (full.starts_with(given)) found[element.*preferred ? 0 : 1].insert(&element);
     }
   }
-  for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError("Ambiguous operation " + in_quotes(given));
-    if (found[kind] != nullptr) return *found[kind];
+  for (const std::set<const T*>& of_kind : found) {
+    if (of_kind.size() > 1) throw UsageError("Ambiguous operation " + in_quotes(given));
+    if (!of_kind.empty()) return **of_kind.begin();
   }
   throw UsageError("Unknown operation " + in_quotes(given) + did_you_mean_of_list(given, all, list));
 }

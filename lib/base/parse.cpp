@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/split.hpp"
-
 namespace ib {
 
 namespace {
@@ -39,17 +37,17 @@ std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base) 
   return value;
 }
 
-std::vector<SettingLine> setting_lines(std::string_view text) {
-  std::vector<SettingLine> settings;
-  std::size_t number = 0;
-  for (const std::string_view whole : split(text, "\n")) {
+std::optional<SettingLine> SettingLines::next() {
+  while (!rest_.empty()) {
+    const std::string_view whole = rest_.substr(0, rest_.find('\n'));
+    rest_.remove_prefix(std::min(whole.size() + 1, rest_.size()));
+    ++number_;
     const std::string_view line = trim(whole);
-    ++number;
     if (line.empty() || line.front() == '#') continue;
     const std::size_t equals = std::min(line.find('='), line.size()), behind = std::min(equals + 1, line.size());
-    settings.push_back({number, whole, trim(line.substr(0, equals)), trim(line.substr(behind)), equals < line.size()});
+    return SettingLine{number_, whole, trim(line.substr(0, equals)), trim(line.substr(behind)), equals < line.size()};
   }
-  return settings;
+  return std::nullopt;
 }
 
 bool natural_less(std::string_view a, std::string_view b) {

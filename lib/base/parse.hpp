@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace ib {
 
@@ -29,8 +28,17 @@ struct SettingLine {
   bool has_equals;               ///< else the line is wrong
 };
 
-/// The settings in `text`. Empty lines, and lines that begin with '#', are left out.
-std::vector<SettingLine> setting_lines(std::string_view text);
+/// The settings in `text`, one after another. Empty lines, and lines that begin with '#', are left out.
+class SettingLines {
+ public:
+  explicit SettingLines(std::string_view text) : rest_(text) {}
+  /// The next setting; nothing at the end of the text.
+  std::optional<SettingLine> next();
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;
+};
 
 /// Whether `a` comes before `b` in natural order: runs of digits compare by value, so mlx5_2 comes before mlx5_10.
 bool natural_less(std::string_view a, std::string_view b);

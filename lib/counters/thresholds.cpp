@@ -46,17 +46,18 @@ ErrorThresholds ErrorThresholds::usual() {
 
 ErrorThresholds ErrorThresholds::parse(std::string_view text) {
   ErrorThresholds thresholds;
-  for (const SettingLine& line : setting_lines(text)) {
-    const CounterInfo* counter = find_counter(line.name);
-    const std::optional<std::uint64_t> most = parse_number(line.value);
-    const std::string why = !line.has_equals     ? "not a line NAME=NUMBER"
-                            : counter == nullptr ? fmt::format("no counter is called {}", in_quotes(line.name))
-                            : !most              ? fmt::format("{} is not a number", in_quotes(line.value))
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
+    const CounterInfo* counter = find_counter(line->name);
+    const std::optional<std::uint64_t> most = parse_number(line->value);
+    const std::string why = !line->has_equals    ? "not a line NAME=NUMBER"
+                            : counter == nullptr ? fmt::format("no counter is called {}", in_quotes(line->name))
+                            : !most              ? fmt::format("{} is not a number", in_quotes(line->value))
                                                  : std::string();
     if (why.empty()) {
       thresholds.set(*counter, *most);
     } else {
-      thresholds.bad_lines_.push_back({line.number, std::string(line.whole), why});
+      thresholds.bad_lines_.push_back({line->number, std::string(line->whole), why});
     }
   }
   return thresholds;

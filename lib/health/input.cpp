@@ -219,11 +219,12 @@ std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
 }
 
 void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
-  for (const SettingLine& line : setting_lines(text)) {
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
     try {
-      set_threshold(line, thresholds);
+      set_threshold(*line, thresholds);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line.number, error.message()));
+      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line->number, error.message()));
     }
   }
 }

@@ -24,6 +24,7 @@ struct Word {
 };
 inline bool operator==(Word word, std::string_view text) { return word.view() == text; }
 inline bool operator==(Word one, Word other) { return one.view() == other.view(); }
+inline bool operator<(Word one, Word other) { return one.view() < other.view(); }
 inline std::string_view format_as(Word word) { return word.view(); }  // for fmt
 
 /// The descriptor that a field refers to, or null: its place in the generated table, from 1 on.
@@ -94,6 +95,7 @@ struct StructInfo {
   std::string_view name;      ///< qualified C++ name below ib: `smp::PortInfo`
   std::string_view iba_name;  ///< the name in dumps and on the command line: `SMPPortInfo`
   std::string_view title;     ///< as people read it: `PortInfo`
+  std::string_view section;   ///< of the IBA specification, or of the source for vendor structures
   std::uint32_t bytes;        ///< size on the wire
   std::int32_t attribute_id;  ///< −1 if the structure is not a MAD attribute
   std::uint8_t mgmt_class;    ///< 0 if the structure belongs to no class or to several

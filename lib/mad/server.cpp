@@ -20,6 +20,26 @@ constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 /// Whether `method` has an answer. Send and Trap expect none, and TrapRepress is itself an answer (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
 
+/// Clears the RMPP header of a request. The answer is another transfer, or no transfer.
+void clear_rmpp(MutableBytes mad) {
+  if (has_rmpp(mad[1])) std::ranges::fill(mad.subspan(header_size, rmpp_header_size - header_size), std::uint8_t{0});
+}
+
+/// The header of an answer, with the length of the class header. The answer repeats the class-specific fields of the request
+/// (keys, masks, the OUI).
+std::vector<std::uint8_t> reply_header(const Incoming& incoming, const ReplyHeader& header) {
+  const Bytes request = incoming.bytes();
+  const auto end = request.begin() + static_cast<std::ptrdiff_t>(data_area(request[1]).offset);
+  std::vector<std::uint8_t> mad(request.begin(), end);
+  clear_rmpp(mad);
+  mad[3] = response_method(mad[3]);
+  store_be(&mad[4], header.status);
+  if (header.attribute_id) store_be(&mad[16], *header.attribute_id);
+  if (header.attribute_modifier) store_be(&mad[20], *header.attribute_modifier);
+  if (mad[1] == mgmt_class::sa) store_be(&mad[attribute_offset_offset], header.attribute_offset);
+  return mad;
+}
+
 }  // namespace
 
 Incoming::Incoming(Bytes mad, const Source& source, const sys::EndPort& end_port)
@@ -31,14 +51,6 @@ path::Path Incoming::reply_path() const {
   path::Path path = path_;
   path::reverse(path);
   return path;
-}
-
-std::vector<std::uint8_t> Incoming::answer_header() const {
-  std::vector<std::uint8_t> mad(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(data_area(bytes_[1]).offset));
-  if (has_rmpp(mad[1])) std::ranges::fill(MutableBytes(mad).subspan(header_size, rmpp_header_size - header_size), std::uint8_t{0});
-  mad[3] = response_method(mad[3]);
-  store_be(&mad[4], std::uint16_t{0});
-  return mad;
 }
 
 MadError Incoming::error(std::uint16_t reply_status, std::string message) const {
@@ -115,31 +127,32 @@ std::uint16_t Server::report_caught() const {
   return status::unsupported_method_attribute;
 }
 
-void Server::send_reply(const Incoming& incoming, Bytes payload) {
-  std::vector<std::uint8_t> mad = incoming.answer_header();
-  const std::size_t size = mad.size() + payload.size();
-  if (size > packet_size) {
-    if (!has_rmpp(mad[1])) throw std::invalid_argument("the payload is too long for its class");
-    set_whole(mad);
-  }
+void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
+  std::vector<std::uint8_t> mad = reply_header(incoming, header);
+  if (mad.size() + payload.size() > packet_size) throw std::invalid_argument("the payload is too long for its class");
   mad.insert(mad.end(), payload.begin(), payload.end());
-  mad.resize(std::max(size, packet_size));
-  send(incoming, mad);
+  mad.resize(packet_size);
+  if (transmit(incoming, mad)) ++counts_.answered;
 }
 
-void Server::send(const Incoming& incoming, Bytes mad) {
+void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
+  std::vector<std::uint8_t> mad = reply_header(incoming, header);
+  if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
+  set_whole(mad);
+  mad.insert(mad.end(), payload.begin(), payload.end());
   if (transmit(incoming, mad)) {
     ++counts_.answered;
-  } else if (RmppView::is_active(mad)) {
+  } else {
     refuse(incoming, status::busy);
   }
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {
   if (!has_answer(incoming.header().method())) return;
-  std::vector<std::uint8_t> mad = incoming.answer_header();
-  const Bytes rest = incoming.bytes().first(packet_size).subspan(mad.size());
-  mad.insert(mad.end(), rest.begin(), rest.end());
+  const Bytes request = incoming.bytes().first(packet_size);
+  std::vector<std::uint8_t> mad(request.begin(), request.end());
+  clear_rmpp(mad);
+  mad[3] = response_method(mad[3]);
   store_be(&mad[4], status);
   if (transmit(incoming, mad)) ++counts_.refused;
 }

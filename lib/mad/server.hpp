@@ -3,7 +3,7 @@
 // registered by class, method and attribute. A request without a handler is refused as IBA 13.4.7 says.
 //
 //   mad::Server server(rpc);
-//   server.serve({.mgmt_class = ofa::SysStatPing::mgmt_class, .oui = ofa::SysStatPing::vendor_oui});
+//   server.serve(mad::service_of<ofa::SysStatPing>());
 //   server.on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& ping, const mad::Incoming&) { return ping; });
 //   co_await server.run();
 //
@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,15 +39,30 @@ class Incoming {
   /// The path that the request took, from its sender to this port.
   const path::Path& path() const { return path_; }
   path::Path reply_path() const;
-  /// The header of a successful answer, with the length of the class header. It repeats the class-specific fields of the request (keys,
-  /// masks, the OUI), and has no RMPP header: the answer is another transfer, or no transfer.
-  std::vector<std::uint8_t> answer_header() const;
   /// An error for a handler to throw. The request is then answered with `reply_status`.
   MadError error(std::uint16_t reply_status, std::string message) const;
 
  private:
   std::vector<std::uint8_t> bytes_;
   path::Path path_;
+};
+
+/// The Service for requests of attributes like T: the class, version and OUI of T, and all methods.
+template <class T>
+constexpr Service service_of() {
+  Service service;
+  service.mgmt_class = T::mgmt_class;
+  service.class_version = T::mgmt_class_version;
+  if constexpr (requires { T::vendor_oui; }) service.oui = T::vendor_oui;
+  return service;
+}
+
+/// The differences between the headers of an answer and of its request.
+struct ReplyHeader {
+  std::uint16_t status{};
+  std::optional<std::uint16_t> attribute_id{};        ///< the request's if absent
+  std::optional<std::uint32_t> attribute_modifier{};  ///< the request's if absent
+  std::uint16_t attribute_offset{};                   ///< SA: distance between records, in units of 8 bytes (IBA 15.2.1.1)
 };
 
 /// Answers the requests that arrive at the channel of an Rpc.
@@ -79,16 +95,29 @@ class Server final {
        [this, fn = std::move(fn)](const Incoming& incoming) { send_reply(incoming, fn(incoming.as<T>(), incoming)); });
   }
 
-  /// Answers with `payload`, followed by zeros. A payload that does not fit into one MAD goes in segments (IBA 13.6), which the requester
-  /// must expect. Throws std::invalid_argument if the payload is too long and its class has no RMPP.
-  void send_reply(const Incoming& incoming, Bytes payload);
+  /// Answers with `payload`, followed by zeros. An answer that cannot be sent is reported, not thrown. Throws
+  /// std::invalid_argument if the payload is too long for its class.
+  void send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
   template <class T>
   requires requires { T::wire_size; }
-  void send_reply(const Incoming& incoming, const T& value) { send_reply(incoming, Bytes(wire::packed(value))); }
-  /// Answers with the whole MAD `mad`, which may have any length if its RMPP header says Active. An answer that cannot be sent is reported,
-  /// not thrown; if it goes in segments, it becomes a refusal with the status busy: other transfers may leave too little of
-  /// RmppOutbox::most_bytes.
-  void send(const Incoming& incoming, Bytes mad);
+  void send_reply(const Incoming& incoming, const T& value, const ReplyHeader& header = {}) {
+    send_reply(incoming, Bytes(wire::packed(value)), header);
+  }
+  /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect this; for subnet administration
+  /// only SubnAdmGetTable and similar methods do. The answer is a refusal with the status busy if the payload exceeds what
+  /// other transfers leave of RmppOutbox::most_bytes. Throws std::invalid_argument for classes without RMPP.
+  void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
+  /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one type.
+  template <class T>
+  void send_table(const Incoming& incoming, const std::vector<T>& records) {
+    constexpr std::size_t step = (T::wire_size + 7) / 8 * 8;
+    std::vector<std::uint8_t> bytes(step * records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) records[i].pack(MutableBytes(bytes).subspan(step * i, T::wire_size));
+    ReplyHeader header;
+    header.attribute_id = T::attribute_id;
+    header.attribute_offset = records.empty() ? 0 : step / 8;
+    send_rmpp_reply(incoming, bytes, header);
+  }
   /// Answers with the request itself, without its RMPP header, and with `status`. Does nothing for methods that have no answer
   /// (IBA 13.4.5).
   void refuse(const Incoming& incoming, std::uint16_t status);

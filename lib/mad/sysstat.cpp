@@ -40,6 +40,18 @@ ClassPortInfo with_trap_fields(const ClassPortInfo& info, const ClassPortInfo& w
   return ClassPortInfo::unpack(bytes);
 }
 
+/// Answers with `payload`, by RMPP if it does not fit one packet.
+void answer(Server& server, const Incoming& incoming, Bytes payload) {
+  if (payload.size() <= data_area(sysstat_class).size) return server.send_reply(incoming, payload);
+  server.send_rmpp_reply(incoming, payload);
+}
+
+void answer_ping(Server& server) {
+  // The answer repeats the whole attribute, including data after the cookie, in as many segments as the request had.
+  server.on(sysstat_class, method::get, ofa::SysStatPing::attribute_id,
+            [&server](const Incoming& incoming) { answer(server, incoming, incoming.payload()); });
+}
+
 }  // namespace
 
 std::string cpu_text(std::span<const sys::Cpu> cpus) {
@@ -56,17 +68,16 @@ void serve_ping(Server& server, const std::string& host, std::uint32_t oui) {
 
 void serve_sysstat_ping(Server& server, std::uint32_t oui) {
   server.serve({.mgmt_class = sysstat_class, .oui = oui});
-  // The answer repeats the whole attribute, including data after the cookie, in as many segments as the request had.
-  server.on(sysstat_class, method::get, ofa::SysStatPing::attribute_id,
-            [&server](const Incoming& incoming) { server.send_reply(incoming, incoming.payload()); });
+  answer_ping(server);
 }
 
 void serve_sysstat(Server& server, const std::string& host, const std::string& cpus, std::uint32_t oui) {
-  serve_sysstat_ping(server, oui);
+  server.serve({.mgmt_class = sysstat_class, .oui = oui});
+  answer_ping(server);
   server.on(sysstat_class, method::get, ofa::SysStatHostInfo::attribute_id,
             [&server, text = one_packet(host)](const Incoming& incoming) { server.send_reply(incoming, text); });
   server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id,
-            [&server, text = with_nul(cpus)](const Incoming& incoming) { server.send_reply(incoming, text); });
+            [&server, text = with_nul(cpus)](const Incoming& incoming) { answer(server, incoming, text); });
   const auto info = std::make_shared<ClassPortInfo>(own_class_port_info());
   server.on<ClassPortInfo>(sysstat_class, method::get, [info](const ClassPortInfo&, const Incoming&) { return *info; });
   server.on<ClassPortInfo>(sysstat_class, method::set,

@@ -21,8 +21,6 @@ std::pair<std::string_view, unsigned> place_of(const subnet::Subnet& subnet, con
 
 constexpr std::chrono::hours remembered{24};
 
-using Outcome = DeviceReading::Outcome;
-
 /// Whether a request was not answered. Otherwise it was refused, or no path leads to the PMA.
 bool is_silence(const counters::PmaReading& reading) {
   if (reading.problems.empty()) return true;
@@ -149,7 +147,7 @@ bool CounterRound::is_silent(NodeIndex node, const std::set<Guid>& silent) const
 void CounterRound::take_silent(NodeIndex node) {
   const float seconds = std::chrono::duration<float>(loop_.now() - reading_->begun).count();
   each_device(node, [&](Guid, DeviceReading& device) {
-    device.outcome = Outcome::silent;
+    device.outcome = DeviceReading::Outcome::silent;
     device.seconds = seconds;
     device.first_row = static_cast<std::uint32_t>(reading_->rows.size());
   });
@@ -163,7 +161,7 @@ std::vector<Device> CounterRound::read_devices() const {
   return read;
 }
 
-void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
+void CounterRound::take_unowned(const std::set<PortIndex>& ports, DeviceReading::Outcome why) {
   if (ports.empty()) return;
   std::vector<DeviceReading*> all;
   for (const auto& [port, at] : device_at_) {
@@ -174,7 +172,7 @@ void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
   auto kept = reading_->rows.begin();
   for (DeviceReading* device : all) {
     const auto first = reading_->rows.begin() + device->first_row, last = first + device->rows;
-    if (device->outcome == Outcome::moved || device->outcome == Outcome::unowned) device->rows = 0;
+    if (device->outcome == DeviceReading::Outcome::moved || device->outcome == DeviceReading::Outcome::unowned) device->rows = 0;
     device->first_row = static_cast<std::uint32_t>(kept - reading_->rows.begin());
     if (device->rows != 0) kept = std::move(first, last, kept);
   }
@@ -248,7 +246,10 @@ void CounterRound::take(DeviceReading& to, std::span<const counters::PmaReading>
   }
   to.rows = static_cast<std::uint32_t>(reading_->rows.size()) - to.first_row;
   const bool has_failed = is_silent || is_refused;
-  to.outcome = !has_failed ? Outcome::read : to.rows != 0 ? Outcome::partly : is_silent ? Outcome::silent : Outcome::refused;
+  to.outcome = !has_failed    ? DeviceReading::Outcome::read
+               : to.rows != 0 ? DeviceReading::Outcome::partly
+               : is_silent    ? DeviceReading::Outcome::silent
+                              : DeviceReading::Outcome::refused;
   const async::Duration took = (has_failed ? loop_.now() : ended) - begun;
   to.seconds = std::chrono::duration<float>(took).count();
 }

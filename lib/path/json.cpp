@@ -2,30 +2,6 @@
 #include "path/json.hpp"
 
 namespace ib::path {
-namespace {
-
-/// Writes the members of a GRH. They are null without a GRH.
-void visit_grh(report::Sink& sink, const IbPath& path) {
-  sink.value("sgid", path.sgid);
-  sink.value("dgid", path.dgid);
-  sink.value_or_null("hop_limit", path.has_grh, path.hop_limit);
-  sink.value_or_null("traffic_class", path.has_grh, path.traffic_class);
-  sink.value_or_null("flow_label", path.has_grh, path.flow_label);
-}
-
-void visit_route(report::Sink& sink, const IbDrPath* path) {
-  if (path == nullptr) {
-    for (const char* key : {"route", "dr_slid", "dr_dlid"}) sink.null(key);
-    return;
-  }
-  sink.begin_array("route");
-  for (unsigned hop = 1; hop <= path->hops; ++hop) sink.value({}, path->route[hop]);
-  sink.end_array();
-  sink.value("dr_slid", path->dr_slid);
-  sink.value("dr_dlid", path->dr_dlid);
-}
-
-}  // namespace
 
 void visit(report::Sink& sink, std::string_view key, const Path& path) {
   const IbPath& ib = path.ib();
@@ -37,8 +13,20 @@ void visit(report::Sink& sink, std::string_view key, const Path& path) {
   sink.value("sl", ib.sl);
   sink.value("pkey", ib.pkey);
   sink.value("dqpn", ib.dqpn);
-  visit_grh(sink, ib);
-  visit_route(sink, path.directed());
+  sink.value("sgid", ib.sgid);
+  sink.value("dgid", ib.dgid);
+  sink.value_or_null("hop_limit", ib.has_grh, ib.hop_limit);
+  sink.value_or_null("traffic_class", ib.has_grh, ib.traffic_class);
+  sink.value_or_null("flow_label", ib.has_grh, ib.flow_label);
+  if (const IbDrPath* directed = path.directed()) {
+    sink.begin_array("route");
+    for (unsigned hop = 1; hop <= directed->hops; ++hop) sink.value({}, directed->route[hop]);
+    sink.end_array();
+    sink.value("dr_slid", directed->dr_slid);
+    sink.value("dr_dlid", directed->dr_dlid);
+  } else {
+    for (const char* absent : {"route", "dr_slid", "dr_dlid"}) sink.null(absent);
+  }
   sink.end_object();
 }
 

@@ -158,7 +158,7 @@ class Table {
   bool streams() const { return !sorted_by_; }
   std::size_t most_rows() const { return most_rows_; }
 
-  /// Sorts rows, where rows that are equal keep their order, and leaves those that are wanted.
+  /// Sorts the rows, where equal rows keep their order, and drops the rows that are not wanted.
   void arrange(std::vector<Row>& rows) const {
     if (sorted_by_) sort(rows);
     if (rows.size() > most_rows_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most_rows_), rows.end());

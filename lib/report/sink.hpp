@@ -50,8 +50,8 @@ class Sink {
   virtual void begin_array(std::string_view key = {}) = 0;
   virtual void end_array() = 0;
 
-  /// A number, true, false or null, in the digits or letters of JSON. `measure` is that of a number, as far as the report gives it; others
-  /// have theirs in the dictionary of keys.
+  /// A number, true, false or null, in the digits or letters of JSON. `measure` is of a number, as far as the report gives it; other
+  /// measures are in the dictionary of keys.
   virtual void literal(std::string_view key, std::string_view value, const Measure& measure = {}) = 0;
   virtual void text(std::string_view key, std::string_view value) = 0;
   /// An object whose values are not known. `unknown_members` writes its members as null, into an open object. A TableSink calls it to get
@@ -136,7 +136,7 @@ class Sink {
 /// elements of a list. A name that comes again is there once.
 std::vector<std::string> member_names(const std::function<void(Sink&)>& visit);
 
-/// Says which members the elements of the open array have: those that `visit` writes. A table without rows has its columns then, too.
+/// Says which members the elements of the open array have: the members that `visit` writes. A table without rows has columns then, too.
 inline void announce(Sink& sink, const std::function<void(Sink&)>& visit) { sink.columns(member_names(visit)); }
 
 }  // namespace ib::report

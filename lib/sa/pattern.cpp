@@ -78,8 +78,7 @@ Gid parse_end(PathEnd end, std::string_view text) {
 std::vector<QueryInfo> make_types() {
   std::vector<QueryInfo> made;
   std::ranges::copy_if(all_queries(), std::back_inserter(made), &QueryInfo::by_sa);
-  std::ranges::sort(
-      made, [](const QueryInfo& a, const QueryInfo& b) { return a.classic != b.classic ? a.classic : a.name.view() < b.name.view(); });
+  std::ranges::sort(made, [](const QueryInfo& a, const QueryInfo& b) { return a.classic != b.classic ? a.classic : a.name < b.name; });
   return made;
 }
 

@@ -84,33 +84,36 @@ void TableMatch::add(const FieldInfo& field, std::uint32_t bit, bool all_of_thes
     if (selected != nullptr && (mask_ & mask_of(*selected, 0)) != 0) add_selected(*selected, wire::get_bits(wanted_, bit, field.bits));
     return;
   }
-  How how = How::equal;
-  if (field.kind == FieldKind::structure && field.structure == &smp::NodeDescription::info()) how = How::text;
-  if (all_of_these_bits && &record_ == &PortInfoRecord::info() && field.name.view().starts_with("capability_mask")) how = How::all_bits;
-  tests_.push_back({bit, field.bits, how});
+  Comparison comparison = Comparison::equal;
+  if (field.kind == FieldKind::structure && field.structure == &smp::NodeDescription::info()) comparison = Comparison::text;
+  if (all_of_these_bits && &record_ == &PortInfoRecord::info() && field.name.view().starts_with("capability_mask"))
+    comparison = Comparison::all_bits;
+  conditions_.push_back({bit, field.bits, comparison});
 }
 
 void TableMatch::add_selected(const FieldInfo& field, std::uint64_t selector) {
   const auto selected = static_cast<Selector>(selector);
   if (selected == Selector::largest) return;  // compares nothing
-  const How how = selected == Selector::greater_than ? How::greater : selected == Selector::less_than ? How::less : How::equal;
-  tests_.push_back({field.bit_offset, field.bits, how, field.name == "rate"});
+  const Comparison comparison = selected == Selector::greater_than ? Comparison::greater
+                                : selected == Selector::less_than  ? Comparison::less
+                                                                   : Comparison::equal;
+  conditions_.push_back({field.bit_offset, field.bits, comparison, field.name == "rate"});
 }
 
-bool TableMatch::passes(const Test& test, Bytes row) const {
-  if (test.how == How::text) return equal_texts(row, wanted_, test.bit, test.width);
-  if (test.how == How::equal && !test.is_rate) return equal_bits(row, wanted_, test.bit, test.width);
-  const auto value_in = [&test](Bytes record) {
-    const std::uint64_t value = wire::get_bits(record, test.bit, test.width);
-    return test.is_rate ? order_of(static_cast<Rate>(value)) : value;
+bool TableMatch::passes(const Condition& condition, Bytes row) const {
+  if (condition.comparison == Comparison::text) return equal_texts(row, wanted_, condition.bit, condition.width);
+  if (condition.comparison == Comparison::equal && !condition.is_rate) return equal_bits(row, wanted_, condition.bit, condition.width);
+  const auto value_in = [&condition](Bytes record) {
+    const std::uint64_t value = wire::get_bits(record, condition.bit, condition.width);
+    return condition.is_rate ? order_of(static_cast<Rate>(value)) : value;
   };
   const std::uint64_t has = value_in(row), wants = value_in(wanted_);
-  if (test.how == How::all_bits) return (has & wants) == wants;
-  return test.how == How::less ? has < wants : test.how == How::greater ? has > wants : has == wants;
+  if (condition.comparison == Comparison::all_bits) return (has & wants) == wants;
+  return condition.comparison == Comparison::less ? has < wants : condition.comparison == Comparison::greater ? has > wants : has == wants;
 }
 
 bool TableMatch::operator()(Bytes row) const {
-  return std::ranges::all_of(tests_, [&](const Test& test) { return passes(test, row); });
+  return std::ranges::all_of(conditions_, [&](const Condition& condition) { return passes(condition, row); });
 }
 
 }  // namespace ib::sa

@@ -32,26 +32,26 @@ class TableMatch {
 
  private:
   /// How a component of a record is compared with the wanted one.
-  enum class How : std::uint8_t {
+  enum class Comparison : std::uint8_t {
     equal,
     text,      ///< up to the first NUL
     all_bits,  ///< the record has all wanted bits
     less,      ///< the record's value is less; see IBA 15.2.5.16, table 172, for selectors
     greater,
   };
-  struct Test {
+  struct Condition {
     std::uint32_t bit, width;
-    How how;
+    Comparison comparison;
     bool is_rate = false;  ///< rates are compared by their order
   };
   void add(const FieldInfo& field, std::uint32_t bit, bool all_of_these_bits);
   void add_selected(const FieldInfo& field, std::uint64_t selector);
-  bool passes(const Test& test, Bytes row) const;
+  bool passes(const Condition& condition, Bytes row) const;
 
   const StructInfo& record_;
   std::vector<std::uint8_t> wanted_;
   std::uint64_t mask_;
-  std::vector<Test> tests_;
+  std::vector<Condition> conditions_;
 };
 
 }  // namespace ib::sa

@@ -17,6 +17,7 @@ using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
 
+constexpr std::size_t switches_at_once = 1024;
 constexpr std::size_t requests_at_once = 16;  // to one agent; more than the engine sends to one node (mad::RpcLimits)
 constexpr std::uint8_t any_class = 0;         // for GMPs that have no path
 
@@ -265,7 +266,6 @@ async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   Run run(*this, part, result);
   subnet::SurveyOptions how(options_.start, PartRequests::by_smp(part) ? subnet::SurveyWay::smp : subnet::SurveyWay::gmp);
   how.paths = options_.paths;
-  how.window = options_.window;
   const subnet::SurveyQuestion<bool> send = [&run](subnet::SurveyPort port) { return run.send_requests(port); };
   subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), send);
   for (const auto& row : found.rows) {
@@ -292,9 +292,8 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
     if (node.kind() != subnet::NodeKind::sw) continue;
     if (auto path = subnet::lid_path(subnet, node.first_port, start, Qpn{0})) paths.push_back(*path);
   }
-  constexpr std::size_t window = 1024;
   const auto request = [&transactor](const path::Path& path) { return request_arrival(transactor, path); };
-  co_await async::for_each(paths, window, request);
+  co_await async::for_each(paths, switches_at_once, request);
 }
 
 }  // namespace ib::snapshot

@@ -39,7 +39,6 @@ struct FabricSurveyOptions {
   path::Path start;                  ///< the path from which the model was swept
   const subnet::PortPaths* paths{};  ///< for GMPs, with the service levels from the SA; null: SL 0
   std::uint64_t cc_key{};            ///< of requests for congestion control
-  std::size_t window = 1024;         ///< greatest number of agents with open requests at a time, by SMP and by GMP each
   /// Fills `paths` before the first GMP. Null: there is nothing to fill.
   std::function<async::Task<>()> find_paths;
   /// Reads Part::sa. Null: there is no SA.

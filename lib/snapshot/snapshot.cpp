@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -129,8 +130,10 @@ sys::DeviceList Snapshot::devices() {
 unsigned Snapshot::port_number() { return static_cast<std::uint8_t>(number("port").value_or(0)); }
 
 std::optional<std::int64_t> Snapshot::number(std::string_view name) {
-  const std::optional<std::uint64_t> value = parse_digits(fact(name), 10);
-  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+  const std::string text = fact(name);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 bool Snapshot::is_in_place() const {

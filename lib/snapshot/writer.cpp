@@ -235,6 +235,8 @@ std::uint64_t Writer::commit() {
 
 mad::Task<mad::Result<mad::Reply>> Recording::try_call(const mad::Request& request) {
   mad::Result<mad::Reply> result = co_await below_.try_call(request);
+  ++counts_.requests;
+  if (result || !mad::is_timeout(result.error())) ++(result ? counts_.answered : counts_.refused);
   writer_.put_result(subnet_, request, result);
   co_return result;
 }

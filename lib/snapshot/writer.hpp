@@ -95,6 +95,11 @@ class Recording final : public mad::Transactor {
     sa_path() = below.sa_path();
   }
 
+  /// What was passed on so far.
+  struct Counts {
+    std::uint64_t requests{}, answered{}, refused{};
+  };
+  const Counts& counts() const { return counts_; }
   /// Throws the errors of `writer` and of the Transactor below.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
@@ -102,6 +107,7 @@ class Recording final : public mad::Transactor {
   mad::Transactor& below_;
   const subnet::Subnet& subnet_;
   Writer& writer_;
+  Counts counts_;
 };
 
 /// Creates the tables and views that people query (ibtool-snapshot(5)) and fills them from the raw tables, in the open transaction. A table

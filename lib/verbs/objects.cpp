@@ -157,16 +157,19 @@ void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
     throw SysError(code, "ibv_modify_qp", fmt::format("QP {} of {} to {}", handle_->qp_num, context_->device().name, state));
 }
 
-void QueuePair::establish(const path::IbPath& path, int access) {
-  const bool is_datagram = handle_->qp_type == IBV_QPT_UD;
+void QueuePair::init(const path::IbPath& path, int access) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = pkey_index_of(path);
   attributes.port_num = static_cast<std::uint8_t>(path.end_port->number);
   attributes.qkey = path.qkey.value_or(0);
   attributes.qp_access_flags = static_cast<unsigned>(access);
-  modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS), "INIT");
+  modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | (handle_->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS), "INIT");
+}
 
+void QueuePair::establish(const path::IbPath& path) {
+  const bool is_datagram = handle_->qp_type == IBV_QPT_UD;
+  ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
   if (!is_datagram) attributes.ah_attr = address_of(path);
   attributes.path_mtu = static_cast<ibv_mtu>(std::clamp<int>(path.mtu, IBV_MTU_256, IBV_MTU_4096));

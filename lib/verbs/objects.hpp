@@ -121,10 +121,12 @@ class QueuePair {
 
   Qpn number() const { return Qpn{handle_->qp_num}; }
 
-  /// Makes the transitions (IBA 10.3.1) to INIT, RTR (ready to receive) and RTS (ready to send), with parameters from `path`. `access`
-  /// (ibv_access_flags) is what the remote of an RC queue pair may do to this host's memory. Throws Error if the end port does not have the
-  /// path's P_Key or SGID, and SysError if the device refuses: EPERM for a privileged Q_Key (upper bit set) without CAP_NET_RAW.
-  void establish(const path::IbPath& path, int access = 0);
+  /// Makes the transition (IBA 10.3.1) to INIT, where receives are posted, with parameters from `path`. `access` (ibv_access_flags) is what
+  /// the remote of an RC queue pair may do to this host's memory. Throws Error if the end port does not have the path's P_Key or SGID, and
+  /// SysError if the device refuses: EPERM for a privileged Q_Key (upper bit set) without CAP_NET_RAW.
+  void init(const path::IbPath& path, int access = 0);
+  /// Makes the transitions to RTR (ready to receive) and RTS (ready to send). Throws as init() does.
+  void establish(const path::IbPath& path);
 
   /// Posts `work`. Throws SysError: ENOMEM if the queue is full.
   void post_send(ibv_send_wr& work);

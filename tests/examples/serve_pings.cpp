@@ -28,7 +28,7 @@ int main() {
     mad::Rpc mads(loop, mad::open_umad(devices.default_end_port()));
 
     mad::Server server(mads);
-    server.serve({.mgmt_class = ofa::SysStatPing::mgmt_class, .oui = ofa::SysStatPing::vendor_oui});
+    server.serve(mad::service_of<ofa::SysStatPing>());
     server.on<ofa::SysStatPing>(mad::method::get, [](const auto& ping, const mad::Incoming&) { return ping; });
     server.on<ofa::SysStatHostInfo>(mad::method::get, [](const auto&, const mad::Incoming& incoming) { return host_info(incoming); });
     mad::serve_ping(server, sys::host_name());  // a service that the library has

@@ -9,7 +9,6 @@
 #include "iba-gen/sa.hpp"
 #include "mad/sysstat.hpp"
 #include "support/fake_channel.hpp"
-#include "support/serving.hpp"
 
 namespace ibtest::fuzz_server {
 
@@ -55,7 +54,7 @@ class Host {
     server_->on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id, [this](const mad::Incoming& incoming) {
       const auto wanted = incoming.as<sa::NodeRecord>();
       if (wanted.lid.value % 2 != 0) throw incoming.error(mad::status::invalid_attribute_or_modifier, "odd");
-      ibtest::send_table(*server_, incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
+      server_->send_table(incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
     });
   }
 

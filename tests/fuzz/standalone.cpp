@@ -98,7 +98,7 @@ class Mutator {
   }
 
  private:
-  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : random_() % limit; }
+  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : static_cast<std::size_t>(random_() % limit); }
   const std::string& pick() { return seeds_[below(seeds_.size())]; }
 
   void change(std::string& input) {

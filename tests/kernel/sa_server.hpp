@@ -12,7 +12,6 @@
 #include "iba-gen/sa.hpp"
 #include "mad/server.hpp"
 #include "support/multi_paths.hpp"
-#include "support/serving.hpp"
 
 namespace ibtest {
 
@@ -41,10 +40,10 @@ class SaServer {
       server_.send_reply(incoming, found.front());
     });
     server_.on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id,
-               [this](const mad::Incoming& incoming) { ibtest::send_table(server_, incoming, find(incoming)); });
+               [this](const mad::Incoming& incoming) { server_.send_table(incoming, find(incoming)); });
     server_.on(mad::mgmt_class::sa, mad::method::get_multi, sa::MultiPathRecord::attribute_id,
-               [this](const mad::Incoming& incoming) { ibtest::send_table(server_, incoming, multi_paths(incoming)); });
-    server_.serve(ibtest::service_of<sa::NodeRecord>());
+               [this](const mad::Incoming& incoming) { server_.send_table(incoming, multi_paths(incoming)); });
+    server_.serve(mad::service_of<sa::NodeRecord>());
   }
 
   ib::mad::Rpc& rpc() { return rpc_; }

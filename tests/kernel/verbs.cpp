@@ -79,8 +79,9 @@ TEST_CASE("verbs: a queue pair refuses what it can not do, by name") {
   path.srdatomic = path.drdatomic = 1;
   path.mtu = 3;
   path.dgid = path.sgid;
+  CHECK_NOTHROW(pair.init(path));
   CHECK_NOTHROW(pair.establish(path));
-  CHECK(error_of([&] { pair.establish(path); }, &message) == EINVAL);  // a queue pair is established once
+  CHECK(error_of([&] { pair.init(path); }, &message) == EINVAL);  // a queue pair is established once
   CHECK_THAT(message, ibtest::contains("ibv_modify_qp QP ") && ibtest::contains(" of rxe0 to INIT: Invalid argument"));
 }
 

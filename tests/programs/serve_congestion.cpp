@@ -14,7 +14,6 @@
 #include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
-#include "support/serving.hpp"
 
 namespace ibtest::programs::serve_congestion {
 
@@ -65,7 +64,7 @@ int run(int argc, char** argv) {
     async::Loop loop;
     mad::Rpc mads(loop, mad::open_umad(devices.default_end_port()));
     mad::Server server(mads);
-    server.serve(ibtest::service_of<cc::CongestionInfo>());
+    server.serve(mad::service_of<cc::CongestionInfo>());
     const auto answer = [&](const mad::Incoming& incoming) {
       // The log begins before the data area, so Server::send_reply() can not write it.
       if (const auto reply = agent.answer(incoming.bytes())) mads.send_unanswered(*reply, incoming.reply_path());

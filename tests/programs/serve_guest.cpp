@@ -22,7 +22,7 @@ int run(int /*argc*/, char** /*argv*/) {
     counters.port_xmit_data = 123456789;
     return counters;
   });
-  sa.server().serve(ibtest::service_of<pm::PortCounters>());
+  sa.server().serve(mad::service_of<pm::PortCounters>());
   std::puts("serving");
   std::fflush(stdout);
   loop.run(sa.server().run());

@@ -15,7 +15,6 @@
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
 #include "support/fake_pma.hpp"
-#include "support/serving.hpp"
 
 namespace ibtest::programs::serve_performance {
 
@@ -86,13 +85,13 @@ int run(int argc, char** argv) {
     async::Loop loop;
     mad::Rpc mads(loop, mad::open_umad(end_port));
     mad::Server server(mads);
-    server.serve(ibtest::service_of<pm::PortCounters>());
+    server.serve(mad::service_of<pm::PortCounters>());
     const auto answer = [&](const mad::Incoming& incoming) {
-      std::vector<std::uint8_t> mad = incoming.answer_header();
-      const ibtest::FakeFabric::Answer answered = pma.answer(incoming.bytes());
-      store_be(&mad[4], mad::HeaderView(answered).status());
-      mad.insert(mad.end(), answered.begin() + std::ssize(mad), answered.end());
-      server.send(incoming, mad);
+      const ibtest::FakeFabric::Answer mad = pma.answer(incoming.bytes());
+      const mad::HeaderView header(mad);
+      mad::ReplyHeader reply;
+      reply.status = header.status();
+      server.send_reply(incoming, Bytes(mad).subspan(mad::data_area(pm::PortCounters::mgmt_class).offset), reply);
     };
     for (const std::uint8_t method : {mad::method::get, mad::method::set}) {
       for (const auto& attribute : counted)

@@ -11,7 +11,6 @@
 #include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
-#include "support/serving.hpp"
 
 namespace ibtest::programs::serve_vendor {
 
@@ -30,7 +29,7 @@ class Switch {
   }
 
   void serve(mad::Server& server) {
-    server.serve(ibtest::service_of<mlx::GeneralInfo>());
+    server.serve(mad::service_of<mlx::GeneralInfo>());
     server.on<mlx::ClassPortInfo>(mad::method::get, [](const auto&, const mad::Incoming&) {
       mlx::ClassPortInfo info;
       info.base_version = info.class_version = 1;

@@ -133,38 +133,29 @@ struct DecodeReport final : Report {
   }
 };
 
-/// Takes structures off the front of the input, as long as it lasts.
-class Taker {
- public:
-  explicit Taker(Bytes bytes) : rest_(bytes) {}
-
-  Bytes take(std::size_t size, std::string_view what) {
-    if (rest_.size() < size) throw UsageError(fmt::format("The input ends within {}: {} of {} bytes", what, rest_.size(), size));
-    const Bytes taken = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return taken;
-  }
-  template <class T>
-  T take(std::vector<DecodedPart>& parts) {
-    parts.push_back({&T::info(), take(T::wire_size, T::info().iba_name)});
-    return T::unpack(parts.back().bytes);
-  }
-  Bytes rest() const { return rest_; }
-
- private:
-  Bytes rest_;
-};
+/// Takes `size` bytes off the front of `rest`. Throws UsageError if there are fewer.
+Bytes take(Bytes& rest, std::size_t size, std::string_view what) {
+  if (rest.size() < size) throw UsageError(fmt::format("The input ends within {}: {} of {} bytes", what, rest.size(), size));
+  const Bytes taken = rest.first(size);
+  rest = rest.subspan(size);
+  return taken;
+}
+template <class T>
+T take(Bytes& rest, std::vector<DecodedPart>& parts) {
+  parts.push_back({&T::info(), take(rest, T::wire_size, T::info().iba_name)});
+  return T::unpack(parts.back().bytes);
+}
 
 /// The headers of an unreliable datagram before its MAD (IBA 7.7, 8.3, 9.2, 9.3.2).
-void take_link_headers(Taker& taker, std::vector<DecodedPart>& parts) {
-  const auto lrh = taker.take<hdr::Lrh>(parts);
+void take_link_headers(Bytes& rest, std::vector<DecodedPart>& parts) {
+  const auto lrh = take<hdr::Lrh>(rest, parts);
   if ((lrh.lnh & 2) == 0) throw UsageError("The packet is a raw packet: it has no BTH and no MAD");
-  if ((lrh.lnh & 1) != 0) taker.take<hdr::Grh>(parts);
-  const auto bth = taker.take<hdr::Bth>(parts);
+  if ((lrh.lnh & 1) != 0) take<hdr::Grh>(rest, parts);
+  const auto bth = take<hdr::Bth>(rest, parts);
   if (bth.service != 3 || (bth.function != 4 && bth.function != 5))
     throw UsageError(fmt::format("The packet is not a datagram: its BTH names service {}, function {}", bth.service, bth.function));
-  taker.take<hdr::Deth>(parts);
-  if (bth.function == 5) taker.take<hdr::ImmDt>(parts);
+  take<hdr::Deth>(rest, parts);
+  if (bth.function == 5) take<hdr::ImmDt>(rest, parts);
 }
 
 class DecodeMad final : public Command {
@@ -214,12 +205,12 @@ class DecodeMad final : public Command {
   }
 
   void take_apart(DecodeReport& report) const {
-    Taker taker(report.input);
-    taker.take(offset_, "the offset");
-    if (umad_) report.umad = UmadHeader{taker.take(umad_bytes, "the umad header")};
-    if (lrh_) take_link_headers(taker, report.headers);
-    report.mad = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
-    Taker(report.mad).take(mad::Header::wire_size, "the MAD header");
+    Bytes rest = report.input;
+    take(rest, offset_, "the offset");
+    if (umad_) report.umad = UmadHeader{take(rest, umad_bytes, "the umad header")};
+    if (lrh_) take_link_headers(rest, report.headers);
+    report.mad = rest.first(std::min(rest.size(), mad_bytes));
+    take(rest, mad::Header::wire_size, "the MAD header");
     const auto header = mad::Header::unpack(report.mad);
     report.format = ib::find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad));
   }

@@ -30,16 +30,6 @@ class DiagsFailure : public Error {
   using Error::Error;
 };
 
-/// The program gives up on an error of the system: "ibpanic: [PID] main: WHAT: TEXT OF ERRNO" on stderr.
-class DiagsPanic : public DiagsFailure {
- public:
-  DiagsPanic(std::string what, int code) : DiagsFailure(std::move(what)), code_(code) {}
-  int code() const { return code_; }
-
- private:
-  int code_;
-};
-
 /// The program ends at once with `status`, after `text` on stderr.
 class DiagsExit : public Error {
  public:
@@ -48,6 +38,12 @@ class DiagsExit : public Error {
 
  private:
   int status_;
+};
+
+/// The program gives up on an error of the system: "ibpanic: [PID] main: WHAT: TEXT OF ERRNO" on stderr.
+class DiagsPanic : public DiagsExit {
+ public:
+  DiagsPanic(std::string_view what, int code);
 };
 
 /// The command line is wrong: `complaint` and the usage text go to stderr, and the status is 2.

@@ -125,15 +125,13 @@ report::Sink& Emit::sink() {
   if (is_table(format_)) {
     const auto style = format_ == Format::csv ? report::TableStyle::csv : report::TableStyle::tsv;
     sink_ = std::make_unique<report::TableSink>(file_, style, table_rows_);
-    sink_->begin_object();
   } else if (format_ == Format::lines) {
     sink_ = std::make_unique<report::LinesSink>(file_, head);
-    sink_->begin_object();
   } else {
     sink_ = std::make_unique<report::JsonSink>(file_, report::JsonStyle::pretty);
-    sink_->begin_object();
-    head(*sink_);
   }
+  sink_->begin_object();
+  if (format_ == Format::json) head(*sink_);
   return *sink_;
 }
 

@@ -41,10 +41,8 @@ class Host {
   const sys::DeviceList& own_devices();
   /// The end port that a target named, else the one of -C and -P, else the default of the dialect. Throws UsageError if there is none.
   const sys::EndPort& end_port();
-  /// The result of end_port(), if the end port was chosen already; else null.
-  const sys::EndPort* chosen_end_port() const { return end_port_; }
-  /// Whether -P or a target named the end port.
-  bool is_end_port_named() const { return is_named_; }
+  /// The result of end_port(), if -P or a target named it; else null.
+  const sys::EndPort* named_end_port() const { return is_named_ ? end_port_ : nullptr; }
   /// A target names the end port.
   void name_end_port(const sys::EndPort& port);
   /// Reads sysfs again, because LIDs, states and the devices themselves change while a process runs. A chosen end port is replaced by the

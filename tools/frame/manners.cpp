@@ -38,6 +38,9 @@
 
 namespace ib::tools {
 
+DiagsPanic::DiagsPanic(std::string_view what, int code)
+    : DiagsExit(diags_failed, fmt::format("ibpanic: [{}] main: {}: {}\n", getpid(), what, std::strerror(code))) {}
+
 bool print_on_stderr(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
 
 std::string verbose_line(std::string_view function, std::string_view text) {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -89,13 +88,6 @@ void print_stats(const Stack& stack) {
   }
 }
 
-/// Writes the file of the cache, if there is one and answers were added.
-void save_cache(Stack& stack) {
-  const std::optional<std::string> file = stack.save_cache();
-  if (file && stack.host().options().error_level() >= 1)
-    stack.host().log().debug(fmt::format("Saving discovery cache to {}", in_quotes(*file)));
-}
-
 /// Returns whether the node was read.
 async::Task<bool> run_on(const NamedPath& node, const WorkOnNode& run, bool has_result, Session& session, Emit& emit) {
   if (has_result) emit.begin_target(called(node.name, node.path), node.name);
@@ -157,7 +149,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     if (info.changes && !info.reports_changes) stack.report_sets();
     loop.run(explained(stack, find_names_and_run(command, session, emit)));
     if (host.options().dry_run) emit(stack.planned_sets());
-    save_cache(stack);
+    stack.save_cache();
     emit.finish();
     print_stats(stack);
     return static_cast<int>(emit.status());
@@ -223,22 +215,22 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
 int run_ibtool(std::span<const std::string> args, const World& world) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, overview(world.help_width));
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
-  // Options of all commands may stand before the name.
   std::size_t at = 0;
+  std::string_view name;
+  const CommandInfo* info = nullptr;
   try {
-    if (args[0].starts_with('-')) at = leading_options(args);
+    if (args[0].starts_with('-')) at = leading_options(args);  // options of all commands may stand before the name
     if (at >= args.size()) throw UsageError("No command is named (see ibtool help)");
+    name = args[at];
+    info = find_command(name);
+    if (info == nullptr) throw no_such_command(name);
   } catch (const Error& error) {
-    refuse_in_json(world, {}, args, error);
+    refuse_in_json(world, name, args, error);
     throw;
   }
-  std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
-  words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
-  const CommandInfo* info = find_command(args[at]);
-  if (info != nullptr) return run_command(*info, words, world);
-  const UsageError error = no_such_command(args[at]);
-  refuse_in_json(world, args[at], args, error);
-  throw error;
+  std::vector<std::string> words(args.begin(), args.end());
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  return run_command(*info, words, world);
 }
 
 /// Runs a program of infiniband-diags, but for its last output. Messages of failures go to stdout behind the results, as there.
@@ -268,9 +260,6 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     // The text of --version goes to stderr. A failure to write it is a failure of the program.
     const bool was_printed = print_on_stderr(world, end.message()) || errno == EPIPE;
     return was_printed || end.status() != 0 ? end.status() : diags_failed;
-  } catch (const DiagsPanic& panic) {
-    emit.text().flush();
-    print_on_stderr(world, fmt::format("ibpanic: [{}] main: {}: {}\n", getpid(), panic.message(), std::strerror(panic.code())));
   } catch (const UsageError& error) {
     if (common.from) {
       emit.text().flush();

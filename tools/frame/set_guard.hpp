@@ -2,8 +2,7 @@
 // A Transactor through which every Set of a command goes, right above the Rpc. A Set goes to the node that was meant, or is not sent:
 //
 //  - If the path names the node (IbPath::expected_node_guid), the NodeInfo of the node at its end is the last request before each Set, also
-//  before a
-//    Set that is repeated because it was lost or the node was busy. What is printed of the Set is read before that.
+//    before one that is repeated because it was lost or the node was busy. What is printed of the Set is read before that.
 //  - A TARGET that is only a part of a node's name is not accepted for a Set.
 //  - With --dry-run the Set is recorded and not sent. The values to set are returned as the answer.
 //  - A Set that was sent can be reported with the node and the port that it changed (on_set()).

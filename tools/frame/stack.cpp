@@ -23,6 +23,7 @@
 #include "tools/frame/options.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/set_guard.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
@@ -350,7 +351,10 @@ snapshot::Cache& Stack::open_cache(const std::string& file) {
 
 bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }
 
-std::optional<std::string> Stack::save_cache() { return cache_ && cache_->save() ? std::optional(cache_->file()) : std::nullopt; }
+void Stack::save_cache() {
+  if (cache_ && cache_->save() && host_.options().error_level() >= 1)
+    host_.log().debug(fmt::format("Saving discovery cache to {}", in_quotes(cache_->file())));
+}
 
 void Stack::warn(std::string_view line) const {
   if (manners_ != nullptr) host_.log().warning(line);

@@ -135,8 +135,8 @@ class Stack {
   /// added. If the file cannot be written, prints a warning, and the run goes on.
   snapshot::Cache& open_cache(const std::string& file);
   bool uses_cache() const;
-  /// Writes the file of the cache, if there is one and answers were added. Returns its name if it was written.
-  std::optional<std::string> save_cache();
+  /// Writes the file of the cache, if there is one and answers were added. With -v or -d a line says so.
+  void save_cache();
 
   // Paths (stack_paths.cpp)
   /// Sets the path of --sa-path. prepare_sa() completes it when the SA is needed.

@@ -133,7 +133,7 @@ async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   if (search.found().empty()) throw UsageError(pattern.argument + unknown(search, pattern.complaint.value_or("")));
   stack_.refuse_sets(fmt::format("{} is a pattern: changes need whole words of a name, or an address", in_quotes(pattern.word)));
   std::vector<NamedPath> nodes;
-  for (const NamedEndPort& port : search.found()) nodes.push_back({path_to(port), search.name_of(port)});
+  for (const NamedEndPort& port : search.found()) nodes.push_back({path_to(port.path, port.node), search.name_of(port)});
   co_return nodes;
 }
 
@@ -182,9 +182,8 @@ path::ParsedTarget Targets::parse_as(std::string_view word, path::Form form) {
   path::ParseOptions how;
   how.devices = &host_.devices();
   how.default_end_port = default_end_port();
-  const bool is_named = host_.is_end_port_named();
-  how.require_end_port = is_named ? host_.chosen_end_port() : nullptr;
-  how.require_device = !is_named && host_.options().device ? how.default_end_port->device : nullptr;
+  how.require_end_port = host_.named_end_port();
+  how.require_device = how.require_end_port == nullptr && host_.options().device ? how.default_end_port->device : nullptr;
   how.form = form;
   path::ParsedTarget parsed = path::parse_target(word, how);
   if (parsed.path && parsed.path->ib().end_port != nullptr) host_.name_end_port(*parsed.path->ib().end_port);
@@ -235,9 +234,9 @@ async::Task<NameSearch> Targets::search_for(std::string word, bool may_sweep) {
   co_return search;
 }
 
-path::Path Targets::path_to(const NamedEndPort& port) {
-  path::Path path = port.path;
-  path.ib().expected_node_guid = port.node;
+/// `path`, which is meant for `node`.
+path::Path Targets::path_to(path::Path path, Guid node) {
+  path.ib().expected_node_guid = node;
   path.ib().end_port = default_end_port();
   return path;
 }
@@ -263,7 +262,7 @@ async::Task<Targets::Meaning> Targets::find(std::string word, std::string compla
     stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
                                    inexact(search.match()), in_quotes(name), to_text(found.node)));
   }
-  meaning.path = path_to(found);
+  meaning.path = path_to(found.path, found.node);
   co_return meaning;
 }
 
@@ -272,20 +271,16 @@ async::Task<path::Path> Targets::find_in_sweep(path::Path target, std::string wh
   if (!swept_) co_await sweep();
   const subnet::FoundPort found = subnet::find_port(*swept_, target);
   if (!found) throw Error(fmt::format("{} ({})", found.missing.substr(0, found.missing.find_last_not_of('.') + 1), why));
-  const subnet::NodeIndex node = swept_->subnet.port(found.port).node;
-  path::Path path = address_in(swept_->subnet, found.port);
-  path.ib().expected_node_guid = swept_->subnet.node(node).guid();
-  path.ib().end_port = default_end_port();
-  host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(swept_->subnet.node(node).description()), to_text(path)));
+  const subnet::Node& node = swept_->subnet.node(swept_->subnet.port(found.port).node);
+  const path::Path path = path_to(address_in(swept_->subnet, found.port), node.guid());
+  host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(node.description()), to_text(path)));
   co_return path;
 }
 
 /// Every end port that has a node with a name.
 async::Task<std::vector<NamedEndPort>> Targets::named_ports() {
-  if (node_records_.empty() && !swept_) {
-    co_await read_node_records();
-    if (node_records_.empty()) co_await sweep();
-  }
+  if (node_records_.empty() && !swept_) co_await read_node_records();
+  if (node_records_.empty() && !swept_) co_await sweep();
   if (swept_) co_return ports_in(swept_->subnet);
   std::vector<NamedEndPort> ports;
   for (const sa::NodeRecord& node : node_records_) {

@@ -89,7 +89,7 @@ class Targets {
   std::string unknown(const NameSearch& search, std::string_view complaint) const;
   async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
   async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
-  path::Path path_to(const NamedEndPort& port);
+  path::Path path_to(path::Path path, Guid node);
   async::Task<std::vector<NamedEndPort>> named_ports();
   async::Task<> read_node_records();
   async::Task<> sweep();

@@ -4,6 +4,7 @@
 // and the standard streams elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <functional>
@@ -60,10 +61,8 @@ inline constexpr std::array<DiagsRelease, 2> diags_releases{{
 
 /// The release of that version, else the first one.
 constexpr const DiagsRelease& diags_release(std::string_view of) {
-  for (const DiagsRelease& release : diags_releases) {
-    if (release.version == of) return release;
-  }
-  return diags_releases.front();
+  const auto* const release = std::ranges::find(diags_releases, of, &DiagsRelease::version);
+  return release != diags_releases.end() ? *release : diags_releases.front();
 }
 
 /// The environment of a run. It outlives the run.

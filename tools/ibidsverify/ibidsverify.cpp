@@ -64,43 +64,6 @@ CheckRow check_ids(const subnet::Subnet& subnet, FirstOwners& owners, PortIndex 
   return row;
 }
 
-class Ibidsverify final : public Command {
- public:
-  void options(OptionSet& set, CommonOptions& common) override {
-    set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
-    set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
-    add_discovery(set, discovery_);
-    add_table_options(set, common, table_, keys_of(check_columns()));
-    add_common(set, common, group_fabric);
-  }
-
-  std::string_view table_rows() const override { return "checks"; }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    table_of<CheckLine>(check_columns(), table_);
-    Fabric fabric;
-    discovery_.needs.switch_infos = false;
-    if (!emit.json() && !table_.given()) discovery_.needs.descriptions = {};
-    co_await discover(session, discovery_, fabric);
-    CheckReport report(fabric);
-    report.verbose = session.host().options().verbosity > 0;
-    report.colour = !plain_ && terminal_of(session.host().world()).has_colours;
-    FirstOwners owners;
-    for (const PortIndex port : end_ports(fabric.subnet)) {
-      const bool is_of_switch = fabric.subnet.port(port).number == 0;
-      if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled())
-        report.add(check_ids(fabric.subnet, owners, port));
-    }
-    report.emit(emit, table_, session.host().world().out);
-    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
-  }
-
- private:
-  DiscoveryOptions discovery_;
-  TableOptions table_;
-  bool only_up_{}, plain_{};
-};
-
 /// The complaints of infiniband-diags' ibidsverify, which reads the text of ibnetdiscover from its top: all switches, and the linked ports
 /// of the other nodes. An id of zero has no owner.
 class DiagsIdsCheck {
@@ -180,15 +143,47 @@ class DiagsIdsCheck {
   std::string complaints_;
 };
 
-class IbidsverifyDiags final : public Command {
+class Ibidsverify final : public Command {
  public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+    set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(check_columns()));
+    add_common(set, common, group_fabric);
+  }
+
   void diags_options(OptionSet& set, CommonOptions& common) override {
+    as_diags_ = true;
     set.perl_script();
-    set.flag("-R", ignored_, "No effect: the fabric is always read again.");
+    set.action("-R", "No effect: the fabric is always read again.", [] {});
     add_common(set, common, group_device);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
+    if (as_diags_) co_return co_await run_as_diags(session, emit);
+    table_of<CheckLine>(check_columns(), table_);
+    Fabric fabric;
+    discovery_.needs.switch_infos = false;
+    if (!emit.json() && !table_.given()) discovery_.needs.descriptions = {};
+    co_await discover(session, discovery_, fabric);
+    CheckReport report(fabric);
+    report.verbose = session.host().options().verbosity > 0;
+    report.colour = !plain_ && terminal_of(session.host().world()).has_colours;
+    FirstOwners owners;
+    for (const PortIndex port : end_ports(fabric.subnet)) {
+      const bool is_of_switch = fabric.subnet.port(port).number == 0;
+      if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled())
+        report.add(check_ids(fabric.subnet, owners, port));
+    }
+    report.emit(emit, table_, session.host().world().out);
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  static async::Task<> run_as_diags(Session& session, Emit& emit) {
     LibibnetdiscFabric fabric;
     const LibibnetdiscWanted everything;
     co_await discover_as_libibnetdisc(session, everything, fabric);
@@ -197,8 +192,9 @@ class IbidsverifyDiags final : public Command {
     if (!complaints.empty()) emit.set_diags_status(1);
   }
 
- private:
-  bool ignored_{};
+  DiscoveryOptions discovery_;
+  TableOptions table_;
+  bool only_up_{}, plain_{}, as_diags_{};
 };
 
 }  // namespace
@@ -208,7 +204,7 @@ constinit const CommandInfo rooms::ibidsverify{
     .group = HelpGroup::topology,
     .summary = "Check that no LID or GUID is zero or used twice.",
     .make = make_command<Ibidsverify>,
-    .make_diags = make_command<IbidsverifyDiags>,
+    .make_diags = make_command<Ibidsverify>,
     .alias = "ibidsverify.pl",
 };
 

@@ -53,6 +53,7 @@ class DiagsErrorReport final : public ErrorReport {
   }
   // C prints a null pointer so.
   std::string thresholds_text() const override { return has_thresholds ? ErrorReport::thresholds_text() : "(null)"; }
+  bool counts_unread() const override { return true; }
 
  private:
   std::string name_of(const counters::PmaNode& node) const { return diags_node_name(fabric.subnet.node(node.node), fabric.names); }

@@ -125,6 +125,7 @@ struct ErrorReport : FabricReport {
   virtual std::string guid_of_far_end(Guid value) const { return guid(value); }
   virtual std::string far_end(PortIndex port) const;
   virtual std::string thresholds_text() const;
+  virtual bool counts_unread() const { return false; }  ///< as checked, nodes and ports whose counters were not read
 
  private:
   subnet::Grouping grouping;

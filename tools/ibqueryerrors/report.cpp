@@ -122,11 +122,12 @@ bool ErrorRules::read_thresholds(const std::string& file) {
   } catch (const Error&) {
     return false;
   }
-  for (const SettingLine& line : setting_lines(content)) {
+  SettingLines lines(content);
+  while (const auto line = lines.next()) {
     for (const counters::CounterInfo* counter : error_counters()) {
       // Blanks before the name, or between it and '=', make the line one of another name.
-      if (!line.whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
-      set_threshold(*counter, c_number(std::string(line.value)));
+      if (!line->whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
+      set_threshold(*counter, c_number(std::string(line->value)));
     }
   }
   return true;
@@ -239,7 +240,7 @@ bool ErrorReport::is_reported(const counters::PmaReading& reading) const {
 void ErrorReport::group_ports() { grouping = subnet::group(fabric.subnet, subnet::breadth_first(fabric.subnet)); }
 
 void ErrorReport::count(const counters::PmaNode& node) {
-  summary.nodes += any_read(node) ? 1 : 0;
+  summary.nodes += counts_unread() || any_read(node) ? 1 : 0;
   bool bad = false;
   const auto failed = [this](const counters::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
   if (node.problem) failed(*node.problem);
@@ -249,8 +250,9 @@ void ErrorReport::count(const counters::PmaNode& node) {
     return bad = true;
   };
   if (node.all) take(*node.all);
-  if (node.ports.empty() && node.all && node.all->known()) summary.ports += fabric.subnet.node(node.node).info.num_ports;
-  summary.ports += static_cast<std::size_t>(std::ranges::count_if(node.ports, &counters::PmaReading::known));
+  const auto counts = [this](const counters::PmaReading& reading) { return counts_unread() || reading.known(); };
+  if (node.ports.empty() && node.all && counts(*node.all)) summary.ports += fabric.subnet.node(node.node).info.num_ports;
+  summary.ports += static_cast<std::size_t>(std::ranges::count_if(node.ports, counts));
   for (const counters::PmaReading& reading : node.ports) summary.bad_ports += take(reading) ? 1 : 0;
   summary.bad_nodes += bad ? 1 : 0;
 }

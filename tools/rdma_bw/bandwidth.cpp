@@ -114,7 +114,8 @@ void BandwidthEnd::connect(path::IbPath path, const BandwidthMessage& peer) {
   peer_address_ = peer.address;
   peer_key_ = peer.remote_key;
   path_ = path;
-  qp_.establish(path_, IBV_ACCESS_REMOTE_WRITE);
+  qp_.init(path_, IBV_ACCESS_REMOTE_WRITE);
+  qp_.establish(path_);
 }
 
 /// At least one completion, for which it waits.

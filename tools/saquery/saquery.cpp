@@ -402,7 +402,7 @@ class Saquery final : public Command {
     co_return pattern;
   }
 
-  /// A word that is a name takes the place of a LID. If the member cannot have the value `text`, throws UsageError, or with `tries` returns
+  /// The name of a node can take the place of a LID. For a value that the member cannot have, throws UsageError, or with `tries` returns
   /// false.
   static async::Task<bool> match_member(Session& session, sa::Pattern& pattern, std::string_view member, std::string text, bool tries) {
     const auto place = find_path(pattern.form(), member);

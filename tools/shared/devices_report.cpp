@@ -30,7 +30,7 @@ std::string_view link_layer_word(sys::LinkLayer layer) {
   return layer == sys::LinkLayer::infiniband ? "InfiniBand" : layer == sys::LinkLayer::ethernet ? "Ethernet" : "";
 }
 
-const std::vector<Column<sys::Device>> device_columns{
+const std::vector<Column<sys::Device>> host_device_columns{
     {{.key = "device", .heading = "DEVICE", .usual = true}, [](const sys::Device& device) { return device.name; }},
     {{.key = "ca_type", .heading = "CA TYPE"}, [](const sys::Device& device) { return text_cell(device.ca_type); }},
     {{.key = "node_type", .heading = "TYPE", .coded = true},
@@ -43,7 +43,7 @@ const std::vector<Column<sys::Device>> device_columns{
     {{.key = "system_image_guid", .heading = "SYSTEM"}, [](const sys::Device& device) { return device.system_image_guid; }},
 };
 
-const std::vector<Column<sys::EndPort>> port_columns{
+const std::vector<Column<sys::EndPort>> host_port_columns{
     {{.key = "port_num", .heading = "PORT", .usual = true}, [](const sys::EndPort& port) { return port.number; }},
     {{.key = "end_port", .heading = "END PORT"}, [](const sys::EndPort& port) { return port.name(); }},
     {{.key = "link_layer", .heading = "LINK LAYER", .usual = true},
@@ -67,10 +67,10 @@ const std::vector<Column<sys::EndPort>> port_columns{
     {{.key = "gsi_umad", .heading = "GSI"}, [](const sys::EndPort& port) { return text_cell(port.umad_of(false)); }},
 };
 
-std::vector<Column<EndPortRow>> listed_columns() {
-  auto columns = report::columns_of_part<EndPortRow>(std::span<const Column<sys::Device>>(device_columns),
+std::vector<Column<EndPortRow>> list_host_columns() {
+  auto columns = report::columns_of_part<EndPortRow>(std::span<const Column<sys::Device>>(host_device_columns),
                                                      [](const EndPortRow& port) -> const sys::Device& { return *port->device; });
-  std::ranges::move(report::columns_of_part<EndPortRow>(std::span<const Column<sys::EndPort>>(port_columns),
+  std::ranges::move(report::columns_of_part<EndPortRow>(std::span<const Column<sys::EndPort>>(host_port_columns),
                                                         [](const EndPortRow& port) -> const sys::EndPort& { return *port; }),
                     std::back_inserter(columns));
   return columns;
@@ -78,15 +78,16 @@ std::vector<Column<EndPortRow>> listed_columns() {
 
 void visit_device(report::Sink& sink, const DevicesReport::ListedDevice& shown) {
   sink.begin_object();
-  report::write_members<sys::Device>(sink, device_columns, *shown.device);
-  sink.objects("ports", shown.ports, [&](const sys::EndPort* port) { report::write_members<sys::EndPort>(sink, port_columns, *port); });
+  report::write_members<sys::Device>(sink, host_device_columns, *shown.device);
+  sink.objects("ports", shown.ports,
+               [&](const sys::EndPort* port) { report::write_members<sys::EndPort>(sink, host_port_columns, *port); });
   sink.end_object();
 }
 
 }  // namespace
 
 std::span<const Column<EndPortRow>> listed_host_port_columns() {
-  static const std::vector<Column<EndPortRow>> columns = listed_columns();
+  static const std::vector<Column<EndPortRow>> columns = list_host_columns();
   return columns;
 }
 

@@ -53,7 +53,7 @@ Cell route(const NodeLine& line) {
   return report::Numbers(std::move(ports));
 }
 
-Cell port_num(const PortLine& line) { return std::uint64_t{port_of(line).number}; }
+Cell port_num_cell(const PortLine& line) { return std::uint64_t{port_of(line).number}; }
 /// The addresses of the end port to which the port belongs.
 Cell port_guid(const PortLine& line) { return guid_cell(line.fabric->subnet.end_port_guid(line.port)); }
 Cell lid(const PortLine& line) { return report::lid_cell(line.fabric->subnet.lid(line.port)); }
@@ -120,7 +120,7 @@ const std::vector<Column<NodeLine>> all_node_columns{
 
 constexpr std::string_view per_lane = "Mb/s of a lane";
 const std::vector<Column<PortLine>> all_port_columns{
-    {{.key = "port_num", .heading = "PORT", .usual = true}, port_num},
+    {{.key = "port_num", .heading = "PORT", .usual = true}, port_num_cell},
     {{.key = "port_guid", .heading = "PORT GUID"}, port_guid},
     {{.key = "lid", .heading = "LID", .usual = true}, lid},
     {{.key = "lmc", .heading = "LMC"}, lmc},
@@ -142,7 +142,7 @@ const std::vector<Column<PortLine>> all_port_columns{
     {{.key = "peer.node_type", .heading = "PEER TYPE", .coded = true}, peer_type},
     {{.key = "peer.node_description", .heading = "PEER", .usual = true}, of_peer<NodeLine, node_description>},
     {{.key = "peer.node_name", .heading = "PEER NAME"}, of_peer<NodeLine, node_name>},
-    {{.key = "peer.port_num", .heading = "PORT", .usual = true}, of_peer<PortLine, port_num>},
+    {{.key = "peer.port_num", .heading = "PORT", .usual = true}, of_peer<PortLine, port_num_cell>},
     {{.key = "peer.lid", .heading = "PEER LID"}, of_peer<PortLine, lid>},
 };
 

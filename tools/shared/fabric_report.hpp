@@ -36,7 +36,7 @@ std::span<const report::Column<PortLine>> port_columns();
 std::span<const report::Column<PortLine>> listed_port_columns();
 
 /// listed_port_columns() for rows that are more than a port; Row is derived from PortLine. `usual`: the keys that a text shows. `keys`:
-/// those that there are, in their order; empty: all.
+/// the columns, in their order; empty: all.
 template <class Row>
 std::vector<report::Column<Row>> listed_columns_of(std::initializer_list<std::string_view> usual,
                                                    std::initializer_list<std::string_view> keys = {}) {
@@ -72,7 +72,7 @@ struct FabricReport : Report {
   void visit_failures(report::Sink& sink) const;
 
   const Fabric& fabric;
-  subnet::Failures failures;  ///< besides those of the fabric
+  subnet::Failures failures;  ///< besides the failures of the fabric
 };
 
 }  // namespace ib::tools

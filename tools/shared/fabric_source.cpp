@@ -64,8 +64,8 @@ subnet::DiscoverOptions options_of(Stack& stack, const DiscoveryOptions& options
 bool is_verbose(const Host& host, const DiscoveryOptions& options) { return !options.silent && host.options().error_level() >= 1; }
 
 /// SMPs to the nodes.
-async::Task<subnet::DiscoverStats> sweep(Session& session, const DiscoveryOptions& options, FabricSource source, FabricWanted wanted,
-                                         Fabric& into) {
+async::Task<subnet::DiscoverStats> sweep_fabric(Session& session, const DiscoveryOptions& options, FabricSource source, FabricWanted wanted,
+                                                Fabric& into) {
   Stack& stack = session.stack();
   if (wanted.is_whole() && !options.fdr10 && !options.through) {
     if (const std::unique_ptr<subnet::SweptSubnet> swept = session.targets().take_swept()) {
@@ -98,7 +98,7 @@ async::Task<subnet::DiscoverStats> sweep(Session& session, const DiscoveryOption
 }
 
 /// The tables of subnet administration.
-async::Task<subnet::DiscoverStats> read_sa(Session& session, const DiscoveryOptions& options, FabricWanted wanted, Fabric& into) {
+async::Task<subnet::DiscoverStats> read_sa_tables(Session& session, const DiscoveryOptions& options, FabricWanted wanted, Fabric& into) {
   Stack& stack = session.stack();
   const subnet::DiscoverOptions how = options_of(stack, options, wanted);
   std::vector<sa::NodeRecord> nodes = session.targets().node_records();
@@ -118,7 +118,7 @@ async::Task<subnet::DiscoverStats> read_sa(Session& session, const DiscoveryOpti
 }
 
 /// With FabricWanted::around the model begins at that port.
-void read_file(Host& host, const DiscoveryOptions& options, const FabricWanted& wanted, Fabric& into) {
+void read_fabric_file(Host& host, const DiscoveryOptions& options, const FabricWanted& wanted, Fabric& into) {
   const std::string file = options.load_cache ? *options.load_cache : host.stored().file();
   if (is_verbose(host, options)) host.log().debug(fmt::format("Loading discovery cache from {}", in_quotes(file)));
   if (options.load_cache) {
@@ -273,15 +273,15 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   if (is_verbose(host, options) && !mode.empty()) host.log().debug(fmt::format("Performing discovery using mode '{}'", mode));
   subnet::DiscoverStats stats;
   if (source == FabricSource::file) {
-    read_file(host, options, wanted, into);
+    read_fabric_file(host, options, wanted, into);
   } else if (source == FabricSource::sa) {
-    stats = co_await read_sa(session, options, std::move(wanted), into);
+    stats = co_await read_sa_tables(session, options, std::move(wanted), into);
   } else if (source == FabricSource::snapshot && wanted.is_whole()) {
     static_cast<subnet::SweptSubnet&>(into) = host.stored().read_fabric(&host.end_port());
     if (!options.fdr10) forget_fdr10(into.subnet);
     forget_unwanted(into, options.needs);
   } else {
-    stats = co_await sweep(session, options, source, std::move(wanted), into);
+    stats = co_await sweep_fabric(session, options, source, std::move(wanted), into);
   }
   session.stack().count_plan(stats);
 }

@@ -133,26 +133,6 @@ subnet::Failure failure_of_sa(subnet::Failure::Kind kind, std::string why, std::
 
 bool has_timed_out(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
 
-/// Counts what passes through to another Transactor.
-class Counting final : public mad::Transactor {
- public:
-  Counting(mad::Transactor& below, snapshot::SurveyedPart& counts) : Transactor(below.end_port()), below_(below), counts_(counts) {}
-  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
-    ++counts_.planned;
-    mad::Result<mad::Reply> result = co_await below_.try_call(request);
-    if (result) {
-      ++counts_.answered;
-    } else if (!mad::is_timeout(result.error())) {
-      ++counts_.refused;
-    }
-    co_return result;
-  }
-
- private:
-  mad::Transactor& below_;
-  snapshot::SurveyedPart& counts_;
-};
-
 /// Reads the tables into `writer`. SurveyedPart counts tables. A table that the SA does not have is refused; one that does not arrive is a
 /// failure, and an SA that answers nothing is one failure; then sets `is_silent`, which must outlive the task.
 async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer& writer, bool& is_silent) {
@@ -199,14 +179,14 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer&
   co_return result;
 }
 
-/// Reads the registers of all ports and devices through `transactor`, which records the answers. `paths` are the paths of GMPs.
-async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor& transactor, const subnet::Subnet& subnet,
+/// Reads the registers of all ports and devices. `paths` are the paths of GMPs.
+async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, snapshot::Recording& recording, const subnet::Subnet& subnet,
                                                   const subnet::PortPaths& paths, const phy::VsKeys& vs_keys) {
   snapshot::SurveyedPart result;
-  Counting counting(transactor, result);
+  const snapshot::Recording::Counts before = recording.counts();
   std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
   std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
-  phy::Planes planes = co_await phy::read_planes(counting, subnet, stack.here(), nodes);
+  phy::Planes planes = co_await phy::read_planes(recording, subnet, stack.here(), nodes);
   std::vector<subnet::PortIndex> ports;
   for (subnet::PortIndex port = 0; port < subnet.ports().size(); ++port) {
     if (subnet.port(port).number != 0 && subnet.port(port).has_info) ports.push_back(port);
@@ -217,16 +197,19 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor&
   std::set<subnet::NodeIndex> silent;
   options.silent = &silent;
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of ports"); };
-  phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
+  phy::Reading found = co_await phy::read_phy(recording, subnet, ports, options);
   options.wanted = phy::ReadingScope::environment;
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of devices"); };
-  const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
+  const phy::Reading environment = co_await phy::read_phy(recording, subnet, std::move(ports), options);
   result.failures = std::move(found.failures);
   for (const subnet::Failure& failure : environment.failures) {
     const bool is_known = std::ranges::find(result.failures, failure.node, &subnet::Failure::node) != result.failures.end();
     if (!is_known) result.failures.push_back(failure);
   }
   result.failures.insert(result.failures.end(), planes.failures.begin(), planes.failures.end());
+  result.planned = recording.counts().requests - before.requests;
+  result.answered = recording.counts().answered - before.answered;
+  result.refused = recording.counts().refused - before.refused;
   co_return result;
 }
 
@@ -374,9 +357,8 @@ class Snapshot final : public Command {
     bool is_sa_silent = false;
     how.find_paths = [&stack, &paths, &is_sa_silent] { return find_paths(stack, paths, is_sa_silent); };
     how.read_sa = [&stack, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(stack, writer, is_sa_silent); };
-    how.read_phy = [&stack, &fabric, &paths, &vs_keys](mad::Transactor& transactor) {
-      return read_phy_part(stack, transactor, fabric.subnet, paths, vs_keys);
-    };
+    snapshot::Recording recording(stack.transactor(), fabric.subnet, writer);
+    how.read_phy = [&](mad::Transactor&) { return read_phy_part(stack, recording, fabric.subnet, paths, vs_keys); };
     how.began = [&stack, &begun](Part part, std::uint64_t planned) {
       begun[part] = stack.loop().now();
       report_plan(stack.host(), part, planned);
@@ -385,7 +367,6 @@ class Snapshot final : public Command {
       report.parts.push_back({part, std::move(done), seconds_since(stack, begun[part])});
       writer.put_part(name(part));
     };
-    snapshot::Recording recording(stack.transactor(), fabric.subnet, writer);
     snapshot::FabricSurvey reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;

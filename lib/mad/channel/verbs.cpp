@@ -118,8 +118,9 @@ MadQueuePair::MadQueuePair(const verbs::Context& context, const path::IbPath& pa
   std::iota(free_slots_.begin(), free_slots_.end(), receive_slots_);
   path::IbPath own = path;
   own.qkey = path::qp1_qkey;
-  qp_.establish(own);
+  qp_.init(own);
   for (std::size_t i = 0; i < receive_slots_; ++i) post_receive(i);
+  qp_.establish(own);
 }
 
 void MadQueuePair::post_receive(std::size_t index) {

@@ -20,47 +20,35 @@ constexpr Duration patience = 2s, longest_silence = 15s, longest_time = 60s;
 
 }  // namespace
 
-struct RmppOutbox::Transfer final : async::Timer {
-  Transfer(RmppOutbox& o, Bytes mad, path::Path p)
-      : outbox(o), sender({mad.begin(), mad.end()}), path(std::move(p)), deadline(o.loop_.now() + rmpp_longest_time) {}
-  void expired() override {
-    if (outbox.loop_.now() < deadline) {
-      sender.timed_out();
-    } else {
-      sender.abort(rmpp::Status::total_time_too_long);
-    }
-    outbox.pump(place);  // may destroy this object
+void RmppOutbox::Transfer::expired() {
+  if (outbox.loop_.now() < deadline) {
+    sender.timed_out();
+  } else {
+    sender.abort(rmpp::Status::total_time_too_long);
   }
-  RmppOutbox& outbox;
-  RmppSender sender;
-  path::Path path;
-  async::Time deadline;
-  Transfers::iterator place;
-};
-
-RmppOutbox::RmppOutbox(async::Loop& loop, SendPacket transmit) : loop_(loop), transmit_(std::move(transmit)) {}
-RmppOutbox::~RmppOutbox() = default;
+  outbox.pump(place);  // may destroy this object
+}
 
 void RmppOutbox::send(Bytes mad, const path::Path& path) {
   const RmppKey key(mad, path.ib());
   transfers_.erase(key);
   if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
   if (mad.size() > most_bytes - bytes()) throw Error(fmt::format("RMPP transfers of more than {} bytes would be on their way", most_bytes));
-  const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
-  place->second->place = place;
+  const auto place = transfers_.try_emplace(key, *this, mad, path).first;
+  place->second.place = place;
   pump(place);
 }
 
 std::size_t RmppOutbox::bytes() const {
   return std::accumulate(transfers_.begin(), transfers_.end(), std::size_t{0},
-                         [](std::size_t sum, const auto& entry) { return sum + entry.second->sender.mad().size(); });
+                         [](std::size_t sum, const auto& entry) { return sum + entry.second.sender.mad().size(); });
 }
 
 bool RmppOutbox::take(Bytes mad, const Source& source) {
   if (!RmppView::is_control(mad)) return false;
   const auto place = transfers_.find(RmppKey(mad, source));
   if (place == transfers_.end()) return false;
-  place->second->sender.take(mad);
+  place->second.sender.take(mad);
   pump(place);
   return true;
 }
@@ -68,7 +56,7 @@ bool RmppOutbox::take(Bytes mad, const Source& source) {
 /// Sends the packets that the window allows. The response timer runs from the last segment on, but not beyond the deadline,
 /// which no ACK moves.
 void RmppOutbox::pump(Transfers::iterator place) {
-  Transfer& transfer = *place->second;
+  Transfer& transfer = place->second;
   bool sent = !transfer.armed();
   for (Packet packet{}; transfer.sender.next(packet); sent = true) {
     try {
@@ -84,22 +72,6 @@ void RmppOutbox::pump(Transfers::iterator place) {
   }
 }
 
-struct RmppInbox::Transfer final : async::Timer {
-  Transfer(RmppInbox& i, std::uint8_t mgmt_class, path::Path p)
-      : inbox(i), receiver(mgmt_class, {.window = rmpp_window_ceiling, .longest = longest}), path(std::move(p)) {}
-  void expired() override { inbox.expired(place); }  // may destroy this object
-
-  RmppInbox& inbox;
-  RmppReceiver receiver;
-  path::Path path;  // path of the ACKs
-  async::Time last_progress, deadline;
-  Transfers::iterator place;
-};
-
-RmppInbox::RmppInbox(async::Loop& loop, const sys::EndPort& end_port, SendPacket transmit, Deliver deliver)
-    : loop_(loop), end_port_(end_port), transmit_(std::move(transmit)), deliver_(std::move(deliver)) {}
-RmppInbox::~RmppInbox() = default;
-
 bool RmppInbox::take(Bytes mad, const Source& source) {
   if (!RmppView::is_active(mad)) return false;
   const RmppKey key(mad, source);
@@ -110,7 +82,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
     place = begin(key, mad, source);
     if (place == transfers_.end()) return true;
   }
-  Transfer& transfer = *place->second;
+  Transfer& transfer = place->second;
   const RmppState before = transfer.receiver.state();
   const std::uint32_t segments = transfer.receiver.segments();
   transfer.receiver.take(mad);
@@ -131,24 +103,25 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
 RmppInbox::Transfers::iterator RmppInbox::begin(const RmppKey& key, Bytes mad, const Source& source) {
   path::Path path = source.path(end_port_, mad[1]);
   path::reverse(path);
-  auto transfer = std::make_unique<Transfer>(*this, mad[1], path);
   if (!make_room(key)) {
-    transfer->receiver.take(mad);
-    transfer->receiver.abort(rmpp::Status::resources_exhausted);
-    send_acks(*transfer);
+    Transfer refused(*this, mad[1], path);
+    refused.receiver.take(mad);
+    refused.receiver.abort(rmpp::Status::resources_exhausted);
+    send_acks(refused);
     return transfers_.end();
   }
-  transfer->last_progress = loop_.now();
-  transfer->deadline = loop_.now() + longest_time;
-  loop_.arm(*transfer, loop_.now() + patience);
-  const auto place = transfers_.emplace(key, std::move(transfer)).first;
-  place->second->place = place;
+  const auto place = transfers_.try_emplace(key, *this, mad[1], path).first;
+  Transfer& transfer = place->second;
+  transfer.place = place;
+  transfer.last_progress = loop_.now();
+  transfer.deadline = loop_.now() + longest_time;
+  loop_.arm(transfer, loop_.now() + patience);
   return place;
 }
 
 /// Makes room for another transfer; may forget a complete one. False if there is no room because all transfers are still active.
 bool RmppInbox::make_room(const RmppKey& key) {
-  const auto is_open = [](const auto& entry) { return entry.second->receiver.state() == RmppState::active; };
+  const auto is_open = [](const auto& entry) { return entry.second.receiver.state() == RmppState::active; };
   const auto of_sender = std::ranges::count_if(transfers_, [&](const auto& t) { return is_open(t) && t.first.same_port(key); });
   if (static_cast<std::size_t>(of_sender) >= most_of_one_sender) return false;
   if (transfers_.size() < most_transfers) return true;
@@ -170,7 +143,7 @@ void RmppInbox::send_acks(Transfer& transfer) {
 
 /// No segment came within `patience`.
 void RmppInbox::expired(Transfers::iterator place) {
-  Transfer& transfer = *place->second;
+  Transfer& transfer = place->second;
   if (transfer.receiver.state() == RmppState::active) {
     const async::Time now = loop_.now();
     if (now - transfer.last_progress < longest_silence && now < transfer.deadline) {

@@ -5,8 +5,8 @@
 #include <compare>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <utility>
 
 #include "mad/channel/channel.hpp"
 #include "mad/rmpp/sides.hpp"
@@ -42,10 +42,7 @@ class RmppOutbox {
   /// The greatest number of bytes of all transfers together. Any number of unknown requesters may each request a table.
   static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
 
-  RmppOutbox(async::Loop& loop, SendPacket transmit);
-  ~RmppOutbox();
-  RmppOutbox(const RmppOutbox&) = delete;
-  RmppOutbox& operator=(const RmppOutbox&) = delete;
+  RmppOutbox(async::Loop& loop, SendPacket transmit) : loop_(loop), transmit_(std::move(transmit)) {}
 
   /// Begins to send `mad`, which may have any length and whose RMPP header is zero but for the Active flag. An earlier transfer
   /// with the same transaction ID to the same port ends, because its requester no longer waits for that answer. Throws Error if
@@ -58,7 +55,17 @@ class RmppOutbox {
 
  private:
   struct Transfer;
-  using Transfers = std::map<RmppKey, std::unique_ptr<Transfer>>;
+  using Transfers = std::map<RmppKey, Transfer>;
+  struct Transfer final : async::Timer {
+    Transfer(RmppOutbox& o, Bytes mad, path::Path p)
+        : outbox(o), sender({mad.begin(), mad.end()}), path(std::move(p)), deadline(o.loop_.now() + rmpp_longest_time) {}
+    void expired() override;
+    RmppOutbox& outbox;
+    RmppSender sender;
+    path::Path path;
+    async::Time deadline;
+    Transfers::iterator place;
+  };
   void pump(Transfers::iterator place);
 
   async::Loop& loop_;
@@ -76,10 +83,8 @@ class RmppInbox {
   static constexpr std::size_t longest = std::size_t{256} * 1024;  ///< bytes of a request
 
   /// Packets arrive at `end_port`, which must outlive the inbox.
-  RmppInbox(async::Loop& loop, const sys::EndPort& end_port, SendPacket transmit, Deliver deliver);
-  ~RmppInbox();
-  RmppInbox(const RmppInbox&) = delete;
-  RmppInbox& operator=(const RmppInbox&) = delete;
+  RmppInbox(async::Loop& loop, const sys::EndPort& end_port, SendPacket transmit, Deliver deliver)
+      : loop_(loop), end_port_(end_port), transmit_(std::move(transmit)), deliver_(std::move(deliver)) {}
 
   /// Takes a received packet. True if it begins a transfer or belongs to one.
   bool take(Bytes mad, const Source& source);
@@ -88,7 +93,17 @@ class RmppInbox {
 
  private:
   struct Transfer;
-  using Transfers = std::map<RmppKey, std::unique_ptr<Transfer>>;
+  using Transfers = std::map<RmppKey, Transfer>;
+  struct Transfer final : async::Timer {
+    Transfer(RmppInbox& i, std::uint8_t mgmt_class, path::Path p)
+        : inbox(i), receiver(mgmt_class, {.window = rmpp_window_ceiling, .longest = longest}), path(std::move(p)) {}
+    void expired() override { inbox.expired(place); }  // may destroy this object
+    RmppInbox& inbox;
+    RmppReceiver receiver;
+    path::Path path;  // path of the ACKs
+    async::Time last_progress, deadline;
+    Transfers::iterator place;
+  };
   bool make_room(const RmppKey& key);
   Transfers::iterator begin(const RmppKey& key, Bytes mad, const Source& source);
   void send_acks(Transfer& transfer);

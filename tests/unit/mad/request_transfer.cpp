@@ -9,7 +9,6 @@
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/multi_paths.hpp"
-#include "support/serving.hpp"
 #include "support/two_hosts.hpp"
 
 namespace mad_request_transfer_tests {
@@ -34,13 +33,13 @@ struct Bench : ibtest::TwoHosts {
     client->sa_path().ib().retries = 3;
     server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id, [this](const Incoming& incoming) {
       ++served_requests;
-      ibtest::send_table(*server, incoming, ibtest::multi_paths(incoming));
+      server->send_table(incoming, ibtest::multi_paths(incoming));
     });
     server->on(mgmt_class::sa, method::get_trace_table, sa::TraceRecord::attribute_id, [this](const Incoming& incoming) {
       const auto path = incoming.as<sa::PathRecord>();
       std::vector<sa::TraceRecord> hops(path.dlid.value);
       for (std::size_t i = 0; i < hops.size(); ++i) hops[i].node_id = path.slid.value + i;
-      ibtest::send_table(*server, incoming, hops);
+      server->send_table(incoming, hops);
     });
   }
   Result<sa::Table<sa::PathRecord>> ask(unsigned sources, unsigned destinations);
@@ -311,12 +310,8 @@ TEST_CASE("a refusal of a long request is one MAD, and its status the error") {
 
 TEST_CASE("a refusal by RMPP is acknowledged") {
   Bench bench;
-  bench.server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id, [&](const Incoming& incoming) {
-    std::vector<std::uint8_t> mad = incoming.answer_header();
-    set_whole(mad);
-    store_be(&mad[4], std::uint16_t{0x0200});
-    bench.server->send(incoming, mad);
-  });
+  bench.server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id,
+                   [&](const Incoming& incoming) { bench.server->send_rmpp_reply(incoming, {}, {.status = 0x0200}); });
   const auto result = bench.ask(1, 80);
   REQUIRE_FALSE(result);
   CHECK(result.error().status() == 0x0200);

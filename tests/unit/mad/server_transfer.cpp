@@ -5,7 +5,6 @@
 #include "mad/sysstat.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
-#include "support/serving.hpp"
 #include "support/two_hosts.hpp"
 
 namespace mad_server_transfer_tests {
@@ -22,7 +21,7 @@ struct Bench : ibtest::TwoHosts {
     server->on(mgmt_class::sa, method::get_table, sa::NodeRecord::attribute_id, [this](const Incoming& incoming) {
       std::vector<sa::NodeRecord> records(count);
       for (std::size_t i = 0; i < count; ++i) records[i].lid = Lid{static_cast<std::uint16_t>(i)};
-      ibtest::send_table(*server, incoming, records);
+      server->send_table(incoming, records);
     });
   }
   /// A request from a port that acknowledges nothing.

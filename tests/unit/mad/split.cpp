@@ -8,7 +8,6 @@
 #include "mad/server.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
-#include "support/serving.hpp"
 
 namespace mad_split_tests {
 
@@ -83,7 +82,7 @@ Mad ping(const path::Path& path) {
 TEST_CASE("Served requests arrive and are answered through umad, all other traffic goes through verbs") {
   Bench bench;
   CHECK(bench.umad == nullptr);
-  bench.server->serve(ibtest::service_of<ofa::SysStatPing>());
+  bench.server->serve(service_of<ofa::SysStatPing>());
   REQUIRE(bench.umad != nullptr);
   REQUIRE(bench.umad->services.size() == 1);
   CHECK(bench.umad->services[0].mgmt_class == ofa::SysStatPing::mgmt_class);
@@ -121,7 +120,7 @@ TEST_CASE("where umad cannot be opened, serving is refused in one line, and requ
     throw error;
   });
   try {
-    bench.server->serve(ibtest::service_of<ofa::SysStatPing>());
+    bench.server->serve(service_of<ofa::SysStatPing>());
     FAIL("served");
   } catch (const Error& error) {
     CHECK(error.lines(0) == std::vector<std::string>{"fake0/1 cannot serve: requests come to its QP1, which only umad reaches. No "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the program does by the name that it was called by: its own, that of a link, that of a link's link, one with an ending, or none.
+// The name that chooses a command: the program's own, of a link to it, of a link to that link, with an ending, or unknown.
 
 #include <map>
 

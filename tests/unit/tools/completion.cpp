@@ -33,7 +33,7 @@ struct Bench : ibtest::SmallFabric {
     CHECK(done.err.empty());
     return done.out;
   }
-  /// The words alone; ":files" among them.
+  /// The words without their help; ":files" among them.
   Words completed(const Words& words) {
     Words found;
     const std::string text = printed(words);

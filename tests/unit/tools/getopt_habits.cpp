@@ -117,7 +117,7 @@ std::pair<std::string, std::string> complaints(std::vector<std::string> words) {
   return {ours, theirs};
 }
 
-/// The same of our own scanner.
+/// What our own scanner makes of them.
 std::string our_reading(const std::vector<std::string>& words) {
   std::string reading;
   OptionSet set;

@@ -137,9 +137,9 @@ TEST_CASE("help WORD finds commands by name, task, summary and option, and pages
   CHECK(std::ranges::count_if(tries.options, is_common) == 1);
   const HelpHits sorted = search({"psid"});
   CHECK(names(sorted.commands).front() == "firmware");
-  // A word of a page's prose alone.
-  const HelpHits told = search({"textfile"});
-  CHECK(names(told.commands) == std::vector<std::string>{"exporter"});
+  // A word that only the prose of a page has.
+  const HelpHits found = search({"textfile"});
+  CHECK(names(found.commands) == std::vector<std::string>{"exporter"});
 }
 
 TEST_CASE("every command has two examples or more, of lines that it accepts") {

@@ -273,7 +273,7 @@ TEST_CASE("ibqueryerrors: a silent PMA costs one chain of tries, and is reported
                              contains("print_errors: IB_GSI_PORT_COUNTERS query failed on leaf, Lid 1 port 4\n"));
   CHECK(count(theirs.err, "print_errors:") == 4);
   CHECK_THAT(theirs.out, contains("##          5 PMA query failures\n") &&
-                             contains("## Summary: 2 nodes checked, 1 bad nodes found\n##          3 ports checked, 1 ports have errors "));
+                             contains("## Summary: 3 nodes checked, 1 bad nodes found\n##          7 ports checked, 1 ports have errors "));
   CHECK(f.pma.service().requests == 4);  // three tries, and one more at the end
   f.other_pma.count(1, "symbol_error_counter") = 0;
   const auto ours = ibtool(f.fabric, {"ibqueryerrors", "--json"});

@@ -133,6 +133,23 @@ TEST_CASE("check_lft_balance: tables that were not read are not judged") {
   CHECK(unknown == 1);
 }
 
+TEST_CASE("check_lft_balance: a switch that sends LIDs to nodes that did not answer is not judged by the others") {
+  constexpr FakeFabric::NodeId host2 = 5, host3 = 6;
+  for (const FakeFabric::NodeId silent : {host2, host3}) {
+    Site s;
+    for (const unsigned lid : {3, 4, 6, 7}) s.fabric.node(spine).lft[lid] = 1;
+    s.fabric.node(spine).lft[silent + 1U] = 2;
+    CHECK(ibtool(s.fabric, {"check_lft_balance", "--discovery=DR"}).status == 1);
+    s.fabric.node(silent).faults.silent = true;
+    const auto told = ibtool(s.fabric, {"check_lft_balance", "--discovery=DR", "-a"});
+    INFO(told.out << told.err);
+    CHECK(told.status == 4);
+    CHECK_THAT(told.out, !contains("Unbalanced"));
+    s.fabric.node(spine).lft[silent + 1U] = 255;  // the subnet manager has seen that it is gone
+    CHECK(ibtool(s.fabric, {"check_lft_balance", "--discovery=DR"}).status == 1);
+  }
+}
+
 TEST_CASE("dump_fts: what was not read is null") {
   Site s;
   s.fabric.node(leaf1).faults.ignores = smp::SwitchInfo::attribute_id;

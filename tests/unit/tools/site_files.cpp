@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Mistakes in the files of a site and in numbers on the command line are told of, and do no more harm than they must.
+// Mistakes in the files of a site and in numbers on the command line are reported, and have no other effect.
 #include <cerrno>
 #include <filesystem>
 #include <fstream>

@@ -50,11 +50,11 @@ struct Named {
     std::ranges::copy(text, fabric.node(node).description.begin());
   }
   std::string guid_at(const std::string& target) {
-    const auto told = ibtool(fabric, {"smpquery", "NI", target});
-    INFO(told.err);
-    CHECK(told.status == 0);
-    const std::size_t at = told.out.find("\nGuid:");
-    return at == std::string::npos ? told.err : told.out.substr(told.out.find("0000:", at), 19);
+    const auto done = ibtool(fabric, {"smpquery", "NI", target});
+    INFO(done.err);
+    CHECK(done.status == 0);
+    const std::size_t at = done.out.find("\nGuid:");
+    return at == std::string::npos ? done.err : done.out.substr(done.out.find("0000:", at), 19);
   }
   void check() {
     CHECK(guid_at("node07 HCA-1") == "0000:0000:0000:0400");
@@ -109,8 +109,8 @@ TEST_CASE_METHOD(Named, "the site's names count, and what the node says of itsel
   close(fd);
   std::ofstream(map) << "0x400 \"storage west\"\n";
   for (const char* word : {"storage west", "west", "node07"}) {
-    const auto told = ibtool(fabric, {"smpquery", "--node-name-map", map, "NI", word});
-    CHECK_THAT(told.out, contains("0000:0000:0000:0400"));
+    const auto done = ibtool(fabric, {"smpquery", "--node-name-map", map, "NI", word});
+    CHECK_THAT(done.out, contains("0000:0000:0000:0400"));
   }
   unlink(map);
 }
@@ -145,8 +145,8 @@ TEST_CASE_METHOD(Named, "a name is looked up only when all operands are right") 
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"ibportstate", "beef", "nonsense"}, {"ibtracert", "beef", "0,300"}, {"smpquery", "NI", "beef", "7", "8"}}) {
     CAPTURE(words.front());
-    const auto told = ibtool(fabric, words);
-    CHECK(told.status == 2);
+    const auto done = ibtool(fabric, words);
+    CHECK(done.status == 2);
     for (std::size_t node = 0; node <= fabric.size(); ++node) CHECK(fabric.requests_to(node) == 0);
   }
 }
