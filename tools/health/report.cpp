@@ -93,22 +93,24 @@ Cell evidence_cell(const FindingLine& line) {
 }
 
 // Their words stand in the dictionary of JSON.
-const std::array<report::Column<FindingLine>, 9> all_finding_columns{{
-    {{.key = "check", .heading = "CHECK", .usual = true}, [](const FindingLine& line) { return Cell(line.finding->check->id); }},
-    {{.key = "also", .heading = "ALSO"}, also_cell},
-    {{.key = "level", .heading = "LEVEL", .usual = true}, [](const FindingLine& line) { return Cell(name(*line.finding->level)); }},
-    {{.key = "confidence", .heading = "CONFIDENCE"}, [](const FindingLine& line) { return Cell(name(line.finding->confidence)); }},
-    {{.key = "text", .heading = "TEXT", .usual = true}, text_cell},
-    {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(remedy_text(line.finding->what_to_do())); }},
-    {{.key = "provable_error_ratio", .heading = "PROVABLE"},
-     [](const FindingLine& line) { return report::cell(provable_ratio_of(*line.finding)); }},
-    {{.key = "ends", .heading = "ENDS", .usual = true}, ends_cell},
-    {{.key = "evidence", .heading = "EVIDENCE"}, evidence_cell},
-}};
 
 }  // namespace
 
-std::span<const report::Column<FindingLine>> finding_columns() { return all_finding_columns; }
+std::span<const report::Column<FindingLine>> finding_columns() {
+  static const std::array<report::Column<FindingLine>, 9> columns{{
+      {{.key = "check", .heading = "CHECK", .usual = true}, [](const FindingLine& line) { return Cell(line.finding->check->id); }},
+      {{.key = "also", .heading = "ALSO"}, also_cell},
+      {{.key = "level", .heading = "LEVEL", .usual = true}, [](const FindingLine& line) { return Cell(name(*line.finding->level)); }},
+      {{.key = "confidence", .heading = "CONFIDENCE"}, [](const FindingLine& line) { return Cell(name(line.finding->confidence)); }},
+      {{.key = "text", .heading = "TEXT", .usual = true}, text_cell},
+      {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(remedy_text(line.finding->what_to_do())); }},
+      {{.key = "provable_error_ratio", .heading = "PROVABLE"},
+       [](const FindingLine& line) { return report::cell(provable_ratio_of(*line.finding)); }},
+      {{.key = "ends", .heading = "ENDS", .usual = true}, ends_cell},
+      {{.key = "evidence", .heading = "EVIDENCE"}, evidence_cell},
+  }};
+  return columns;
+}
 
 void HealthReport::emit(Emit& emit, const TableOptions& options) const {
   const auto lines = [this] { return lines_of(*this, diagnosis_.findings); };

@@ -56,17 +56,20 @@ Cell remark(const EnvironmentLine& line) {
   return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : Cell(std::string());
 }
 
-const std::array<Column<EnvironmentLine>, 9> sensor_columns{{
-    {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
-    {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
-    {{"sensor", "SENSOR", {}, true}, name},
-    {{"temperature_celsius", "C", gauge("C"), true}, celsius<&phy::Sensor::celsius>},
-    {{"max_celsius", "MOST C", gauge("C"), true}, celsius<&phy::Sensor::greatest>},
-    {{"limit_celsius", "LIMIT C", gauge("C"), true}, celsius<&phy::Sensor::limit>},
-    {{"rpm", "RPM", gauge("1/min"), true}, rpm},
-    {{"is_below_limit", "BELOW LIMIT"}, is_below_limit},
-    {{"remark", "REMARK", {}, true, false, true}, remark},
-}};
+std::span<const Column<EnvironmentLine>> sensor_columns() {
+  static const std::array<Column<EnvironmentLine>, 9> columns{{
+      {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
+      {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
+      {{"sensor", "SENSOR", {}, true}, name},
+      {{"temperature_celsius", "C", gauge("C"), true}, celsius<&phy::Sensor::celsius>},
+      {{"max_celsius", "MOST C", gauge("C"), true}, celsius<&phy::Sensor::greatest>},
+      {{"limit_celsius", "LIMIT C", gauge("C"), true}, celsius<&phy::Sensor::limit>},
+      {{"rpm", "RPM", gauge("1/min"), true}, rpm},
+      {{"is_below_limit", "BELOW LIMIT"}, is_below_limit},
+      {{"remark", "REMARK", {}, true, false, true}, remark},
+  }};
+  return columns;
+}
 
 void visit_sensor(Sink& sink, const phy::Sensor& sensor) {
   sink.value("sensor", sensor_name(sensor));
@@ -91,7 +94,7 @@ struct NodesReport final : FabricReport {
       sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) { visit_sensor(sink, sensor); });
       sink.objects("fans", row.fans, [&](const phy::Fan& fan) { visit_fan(sink, fan); });
     });
-    report::Table<EnvironmentLine>(sensor_columns).visit(sink, "sensors", lines);
+    report::Table<EnvironmentLine>(sensor_columns()).visit(sink, "sensors", lines);
     visit_failures(sink);
   }
   void text(TextOut& /*out*/) const override {}
@@ -104,14 +107,14 @@ class Environment final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes("TARGETs are nodes, or patterns of their names; without them all switches are read.");
-    add_options(set, common, keys_of(sensor_columns));
+    add_options(set, common, keys_of(sensor_columns()));
   }
 
   std::string_view table_rows() const override { return "sensors"; }
 
  protected:
   void prepare(const Host& host) override {
-    check_table<EnvironmentLine>(sensor_columns);
+    check_table<EnvironmentLine>(sensor_columns());
     shown_.refuse_for_json(host.options().format, "sensors and fans", "nodes");
     reading_.wanted = phy::ReadingScope::environment;
   }
@@ -127,7 +130,7 @@ class Environment final : public PhyCommand {
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric_, row.node, nullptr, &fan});
     }
     if (is_document(host.options().format)) return emit(NodesReport(fabric_, found.environments, lines));
-    emit_table<EnvironmentLine>(host, emit, "sensors", sensor_columns, std::move(lines));
+    emit_table<EnvironmentLine>(host, emit, "sensors", sensor_columns(), std::move(lines));
   }
 };
 
@@ -136,16 +139,19 @@ struct DeviceLine {
   const phy::DeviceRow* row;
 };
 
-const std::array<Column<DeviceLine>, 6> device_columns{{
-    {{"node_guid", "GUID", {}, true}, [](const DeviceLine& l) { return node_guid_cell(*l.fabric, l.row->node); }},
-    {{"node_description", "NODE", {}, true}, [](const DeviceLine& l) { return node_name_cell(*l.fabric, l.row->node); }},
-    {{"device_id", "DEVICE", {}, true},
-     [](const DeviceLine& l) { return Cell(std::uint64_t{l.fabric->subnet.node(l.row->node).info.device_id}); }},
-    {{"psid", "PSID", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->psid); }},
-    {{"firmware", "FIRMWARE", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->version); }},
-    {{"uptime_seconds", "UPTIME S", gauge("s"), true},
-     [](const DeviceLine& l) { return Cell(std::uint64_t{l.row->firmware->uptime_seconds}); }},
-}};
+std::span<const Column<DeviceLine>> device_columns() {
+  static const std::array<Column<DeviceLine>, 6> columns{{
+      {{"node_guid", "GUID", {}, true}, [](const DeviceLine& l) { return node_guid_cell(*l.fabric, l.row->node); }},
+      {{"node_description", "NODE", {}, true}, [](const DeviceLine& l) { return node_name_cell(*l.fabric, l.row->node); }},
+      {{"device_id", "DEVICE", {}, true},
+       [](const DeviceLine& l) { return Cell(std::uint64_t{l.fabric->subnet.node(l.row->node).info.device_id}); }},
+      {{"psid", "PSID", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->psid); }},
+      {{"firmware", "FIRMWARE", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->version); }},
+      {{"uptime_seconds", "UPTIME S", gauge("s"), true},
+       [](const DeviceLine& l) { return Cell(std::uint64_t{l.row->firmware->uptime_seconds}); }},
+  }};
+  return columns;
+}
 
 /// The devices of one type and PSID, or the modules of one vendor and part number, with one firmware.
 struct FirmwareLine {
@@ -188,15 +194,18 @@ std::array<Column<Line>, 2> odd_columns() {
   }};
 }
 
-const std::array<Column<FirmwareLine>, 7> version_columns{{
-    {{"device_id", "DEVICE", {}, true}, [](const FirmwareLine& l) { return Cell(std::uint64_t{l.device_id}); }},
-    {{"psid", "PSID", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
-    {{"firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
-    {{"node_count", "NODES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
-    odd_columns<FirmwareLine>()[0],
-    odd_columns<FirmwareLine>()[1],
-    {{"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }},
-}};
+std::span<const Column<FirmwareLine>> version_columns() {
+  static const std::array<Column<FirmwareLine>, 7> columns{{
+      {{"device_id", "DEVICE", {}, true}, [](const FirmwareLine& l) { return Cell(std::uint64_t{l.device_id}); }},
+      {{"psid", "PSID", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
+      {{"firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
+      {{"node_count", "NODES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
+      odd_columns<FirmwareLine>()[0],
+      odd_columns<FirmwareLine>()[1],
+      {{"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }},
+  }};
+  return columns;
+}
 
 std::vector<FirmwareLine> versions_of(const std::vector<DeviceLine>& devices) {
   FirmwareCounts counts;
@@ -217,8 +226,8 @@ class FirmwareCommand final : public PhyCommand {
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes("TARGETs are nodes, or patterns of their names; without them all nodes are read.");
     set.flag("--nodes", by_node_, "A row for each node instead of one for each type of device and version.");
-    std::vector<std::string> keys = keys_of(version_columns);
-    for (const std::string& key : keys_of(device_columns)) {
+    std::vector<std::string> keys = keys_of(version_columns());
+    for (const std::string& key : keys_of(device_columns())) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
     add_options(set, common, std::move(keys));
@@ -229,7 +238,7 @@ class FirmwareCommand final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     shown_.refuse_for_json(host.options().format, "nodes or versions", "both");
-    is_by_node() ? check_table<DeviceLine>(device_columns) : check_table<FirmwareLine>(version_columns);
+    is_by_node() ? check_table<DeviceLine>(device_columns()) : check_table<FirmwareLine>(version_columns());
     reading_.wanted = phy::ReadingScope::nothing;
   }
   bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override {
@@ -243,12 +252,12 @@ class FirmwareCommand final : public PhyCommand {
     }
     std::vector<FirmwareLine> versions = versions_of(devices);
     if (is_document(host.options().format)) {
-      emit(DocumentReport<DeviceLine, FirmwareLine>(fabric_, {"nodes", report::Table<DeviceLine>(device_columns), std::move(devices)},
-                                                    {"versions", report::Table<FirmwareLine>(version_columns), std::move(versions)}));
+      emit(DocumentReport<DeviceLine, FirmwareLine>(fabric_, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
+                                                    {"versions", report::Table<FirmwareLine>(version_columns()), std::move(versions)}));
     } else if (is_by_node()) {
-      emit_table<DeviceLine>(host, emit, "nodes", device_columns, std::move(devices));
+      emit_table<DeviceLine>(host, emit, "nodes", device_columns(), std::move(devices));
     } else {
-      emit_table<FirmwareLine>(host, emit, "versions", version_columns, std::move(versions));
+      emit_table<FirmwareLine>(host, emit, "versions", version_columns(), std::move(versions));
     }
   }
 
@@ -306,14 +315,17 @@ std::span<const Column<ModuleLine>> inventory_columns() {
   return columns;
 }
 
-const std::array<Column<FirmwareLine>, 6> part_columns{{
-    {{"vendor", "VENDOR", {}, true}, [](const FirmwareLine& l) { return text_cell(l.vendor); }},
-    {{"part_number", "PART", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
-    {{"module_firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
-    {{"module_count", "MODULES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
-    odd_columns<FirmwareLine>()[0],
-    odd_columns<FirmwareLine>()[1],
-}};
+std::span<const Column<FirmwareLine>> part_columns() {
+  static const std::array<Column<FirmwareLine>, 6> columns{{
+      {{"vendor", "VENDOR", {}, true}, [](const FirmwareLine& l) { return text_cell(l.vendor); }},
+      {{"part_number", "PART", {}, true}, [](const FirmwareLine& l) { return text_cell(l.part); }},
+      {{"module_firmware", "FIRMWARE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.firmware); }},
+      {{"module_count", "MODULES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
+      odd_columns<FirmwareLine>()[0],
+      odd_columns<FirmwareLine>()[1],
+  }};
+  return columns;
+}
 
 /// One row for each serial number of a vendor. A module without one is a row of its own.
 std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector<phy::PortRow>& ports) {
@@ -365,7 +377,7 @@ class Modules final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     if (by_part_) shown_.refuse_for_json(host.options().format, "parts", "modules and parts");
-    by_part_ ? check_table<FirmwareLine>(part_columns) : check_table<ModuleLine>(inventory_columns());
+    by_part_ ? check_table<FirmwareLine>(part_columns()) : check_table<ModuleLine>(inventory_columns());
     reading_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
   }
   bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override { return subnet.port(port).has_info; }
@@ -376,9 +388,9 @@ class Modules final : public PhyCommand {
     if (is_document(host.options().format)) {
       report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(inventory_columns()) : table(inventory_columns());
       emit(DocumentReport<ModuleLine, FirmwareLine>(fabric_, {"modules", std::move(shown), std::move(lines)},
-                                                    {"module_parts", report::Table<FirmwareLine>(part_columns), std::move(parts)}));
+                                                    {"module_parts", report::Table<FirmwareLine>(part_columns()), std::move(parts)}));
     } else if (by_part_) {
-      emit_table<FirmwareLine>(host, emit, "module_parts", part_columns, std::move(parts));
+      emit_table<FirmwareLine>(host, emit, "module_parts", part_columns(), std::move(parts));
     } else {
       emit_table(host, emit, "modules", inventory_columns(), std::move(lines));
     }

@@ -283,22 +283,25 @@ struct NamedNode {
 
 using report::Column;
 
-const std::array<Column<NamedNode>, 7> node_list_columns{{
-    {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return node.record.node_info.node_guid; }},
-    {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true},
-     [](const NamedNode& node) { return report::coded_cell(true, node.record.node_info.node_type); }},
-    {{.key = "node_description", .heading = "NODE", .usual = true}, [](const NamedNode& node) { return description_of(node.record); }},
-    {{.key = "node_name", .heading = "NAME"}, [](const NamedNode& node) { return report::text_cell(node.mapped.value_or("")); }},
-    {{.key = "port_guid", .heading = "PORT GUID", .usual = true}, [](const NamedNode& node) { return node.record.node_info.port_guid; }},
-    {{.key = "port_num", .heading = "PORT", .usual = true}, [](const NamedNode& node) { return node.record.node_info.local_port_num; }},
-    {{.key = "lid", .heading = "LID", .usual = true}, [](const NamedNode& node) { return node.record.lid.value; }},
-}};
+std::span<const Column<NamedNode>> node_list_columns() {
+  static const std::array<Column<NamedNode>, 7> columns{{
+      {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return node.record.node_info.node_guid; }},
+      {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true},
+       [](const NamedNode& node) { return report::coded_cell(true, node.record.node_info.node_type); }},
+      {{.key = "node_description", .heading = "NODE", .usual = true}, [](const NamedNode& node) { return description_of(node.record); }},
+      {{.key = "node_name", .heading = "NAME"}, [](const NamedNode& node) { return report::text_cell(node.mapped.value_or("")); }},
+      {{.key = "port_guid", .heading = "PORT GUID", .usual = true}, [](const NamedNode& node) { return node.record.node_info.port_guid; }},
+      {{.key = "port_num", .heading = "PORT", .usual = true}, [](const NamedNode& node) { return node.record.node_info.local_port_num; }},
+      {{.key = "lid", .heading = "LID", .usual = true}, [](const NamedNode& node) { return node.record.lid.value; }},
+  }};
+  return columns;
+}
 
 struct NodesReport final : Report {
   ListKind what = ListKind::adapters;
   std::vector<NamedNode> nodes;
   bool torn = false;
-  report::Table<NamedNode> table{std::span<const Column<NamedNode>>(node_list_columns)};
+  report::Table<NamedNode> table{node_list_columns()};
   std::optional<std::size_t> most_width;  ///< of a table, where one is wanted
 
   void visit(report::Sink& sink) const override {
@@ -417,7 +420,7 @@ async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t me
 
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
-std::vector<std::string> node_list_keys() { return keys_of(node_list_columns); }
+std::vector<std::string> node_list_keys() { return keys_of(node_list_columns()); }
 
 void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table) {
   if (list == ListKind::one_lid && !nodes.records.empty()) nodes.records.resize(1);
@@ -429,7 +432,7 @@ void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const 
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
   if (table.given()) {
-    report.table = table_of<NamedNode>(node_list_columns, table);
+    report.table = table_of<NamedNode>(node_list_columns(), table);
     report.table.arrange(report.nodes);
     report.most_width = table_width(stack.host().world().out);
   }

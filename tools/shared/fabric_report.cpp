@@ -96,55 +96,8 @@ Cell of_peer(const PortLine& line) {
 Cell peer_type(const PortLine& line) { return port_of(line).peer == subnet::none ? Coded{} : of_peer<NodeLine, node_type>(line); }
 
 constexpr std::size_t name_column_count = 4;
-const std::vector<Column<NodeLine>> all_node_columns{
-    {{.key = "node_guid", .heading = "GUID", .usual = true}, node_guid},
-    {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true}, node_type},
-    {{.key = "node_description", .heading = "NODE", .usual = true}, node_description},
-    {{.key = "node_name", .heading = "NAME"}, node_name},
-    {{.key = "num_ports", .heading = "PORTS", .usual = true}, [](const NodeLine& line) { return node_of(line).info.num_ports; }},
-    {{.key = "vendor_id", .heading = "VENDOR"}, [](const NodeLine& line) { return node_of(line).info.vendor_id; }},
-    {{.key = "device_id", .heading = "DEVICE", .usual = true}, [](const NodeLine& line) { return node_of(line).info.device_id; }},
-    {{.key = "revision", .heading = "REVISION"}, [](const NodeLine& line) { return node_of(line).info.revision; }},
-    {{.key = "system_image_guid", .heading = "SYSTEM"}, [](const NodeLine& line) { return node_of(line).info.system_image_guid; }},
-    {{.key = "duplicate_guid", .heading = "DUPLICATE"},
-     [](const NodeLine& line) { return !subnet::has_own_guid(line.fabric->subnet, line.node); }},
-    {{.key = "route", .heading = "ROUTE"}, route},
-    {{.key = "port_guid", .heading = "PORT GUID"}, of_switch<port_guid>},
-    {{.key = "lid", .heading = "LID", .usual = true}, of_switch<lid>},
-    {{.key = "lmc", .heading = "LMC"}, of_switch<lmc>},
-    {{.key = "enhanced_port0", .heading = "ENHANCED PORT 0"},
-     [](const NodeLine& line) {
-       return is_switch(line) && node_of(line).has_switch_info ? node_of(line).switch_info().enhanced_port0 != 0 : unknown();
-     }},
-};
 
 constexpr std::string_view per_lane = "Mb/s of a lane";
-const std::vector<Column<PortLine>> all_port_columns{
-    {{.key = "port_num", .heading = "PORT", .usual = true}, port_num_cell},
-    {{.key = "port_guid", .heading = "PORT GUID"}, port_guid},
-    {{.key = "lid", .heading = "LID", .usual = true}, lid},
-    {{.key = "lmc", .heading = "LMC"}, lmc},
-    {{.key = "state", .heading = "STATE", .measure = state(), .usual = true, .coded = true},
-     [](const PortLine& line) { return report::coded_cell(has_own_info(line), port_of(line).state()); }},
-    {{.key = "phys_state", .heading = "PHYSICAL", .measure = state(), .coded = true},
-     [](const PortLine& line) { return report::coded_cell(has_own_info(line), port_of(line).physical_state()); }},
-    {{.key = "width", .heading = "WIDTH", .measure = gauge("lanes"), .usual = true, .coded = true}, link_width<active>},
-    {{.key = "speed", .heading = "SPEED", .measure = gauge(per_lane), .usual = true, .coded = true}, link_speed<active>},
-    {{.key = "rate_mbps", .heading = "RATE", .measure = gauge("Mb/s")},
-     [](const PortLine& line) { return active(line).known() ? active(line).mbps() : unknown(); }},
-    {{.key = "best_width", .heading = "BEST", .measure = gauge("lanes"), .coded = true}, link_width<best>},
-    {{.key = "best_speed", .heading = "BEST", .measure = gauge(per_lane), .coded = true}, link_speed<best>},
-    {{.key = "hoq_life", .heading = "HOQ"},
-     [](const PortLine& line) { return has_own_info(line) ? std::uint64_t{port_of(line).info().hoq_life} : unknown(); }},
-    {{.key = "vl_stall_count", .heading = "VL STALL"},
-     [](const PortLine& line) { return has_own_info(line) ? std::uint64_t{port_of(line).info().vl_stall_count} : unknown(); }},
-    {{.key = "peer.node_guid", .heading = "PEER GUID", .is_needed = true}, of_peer<NodeLine, node_guid>},
-    {{.key = "peer.node_type", .heading = "PEER TYPE", .coded = true}, peer_type},
-    {{.key = "peer.node_description", .heading = "PEER", .usual = true}, of_peer<NodeLine, node_description>},
-    {{.key = "peer.node_name", .heading = "PEER NAME"}, of_peer<NodeLine, node_name>},
-    {{.key = "peer.port_num", .heading = "PORT", .usual = true}, of_peer<PortLine, port_num_cell>},
-    {{.key = "peer.lid", .heading = "PEER LID"}, of_peer<PortLine, lid>},
-};
 
 std::vector<Column<PortLine>> list_columns() {
   auto columns = report::columns_of_part<PortLine>(node_columns(), [](const PortLine& line) {
@@ -156,7 +109,7 @@ std::vector<Column<PortLine>> list_columns() {
     }
     column.usual = column.key == "node_description";
   }
-  columns.insert(columns.end(), all_port_columns.begin(), all_port_columns.end());
+  columns.insert(columns.end(), port_columns().begin(), port_columns().end());
   return columns;
 }
 
@@ -219,8 +172,59 @@ void write_compared(report::Sink& sink, const Fabric& fabric, subnet::NodeIndex 
 }  // namespace
 
 std::span<const Column<NodeLine>> name_columns() { return node_columns().first(name_column_count); }
-std::span<const Column<NodeLine>> node_columns() { return all_node_columns; }
-std::span<const Column<PortLine>> port_columns() { return all_port_columns; }
+std::span<const Column<NodeLine>> node_columns() {
+  static const std::vector<Column<NodeLine>> columns{
+      {{.key = "node_guid", .heading = "GUID", .usual = true}, node_guid},
+      {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true}, node_type},
+      {{.key = "node_description", .heading = "NODE", .usual = true}, node_description},
+      {{.key = "node_name", .heading = "NAME"}, node_name},
+      {{.key = "num_ports", .heading = "PORTS", .usual = true}, [](const NodeLine& line) { return node_of(line).info.num_ports; }},
+      {{.key = "vendor_id", .heading = "VENDOR"}, [](const NodeLine& line) { return node_of(line).info.vendor_id; }},
+      {{.key = "device_id", .heading = "DEVICE", .usual = true}, [](const NodeLine& line) { return node_of(line).info.device_id; }},
+      {{.key = "revision", .heading = "REVISION"}, [](const NodeLine& line) { return node_of(line).info.revision; }},
+      {{.key = "system_image_guid", .heading = "SYSTEM"}, [](const NodeLine& line) { return node_of(line).info.system_image_guid; }},
+      {{.key = "duplicate_guid", .heading = "DUPLICATE"},
+       [](const NodeLine& line) { return !subnet::has_own_guid(line.fabric->subnet, line.node); }},
+      {{.key = "route", .heading = "ROUTE"}, route},
+      {{.key = "port_guid", .heading = "PORT GUID"}, of_switch<port_guid>},
+      {{.key = "lid", .heading = "LID", .usual = true}, of_switch<lid>},
+      {{.key = "lmc", .heading = "LMC"}, of_switch<lmc>},
+      {{.key = "enhanced_port0", .heading = "ENHANCED PORT 0"},
+       [](const NodeLine& line) {
+         return is_switch(line) && node_of(line).has_switch_info ? node_of(line).switch_info().enhanced_port0 != 0 : unknown();
+       }},
+  };
+  return columns;
+}
+std::span<const Column<PortLine>> port_columns() {
+  static const std::vector<Column<PortLine>> columns{
+      {{.key = "port_num", .heading = "PORT", .usual = true}, port_num_cell},
+      {{.key = "port_guid", .heading = "PORT GUID"}, port_guid},
+      {{.key = "lid", .heading = "LID", .usual = true}, lid},
+      {{.key = "lmc", .heading = "LMC"}, lmc},
+      {{.key = "state", .heading = "STATE", .measure = state(), .usual = true, .coded = true},
+       [](const PortLine& line) { return report::coded_cell(has_own_info(line), port_of(line).state()); }},
+      {{.key = "phys_state", .heading = "PHYSICAL", .measure = state(), .coded = true},
+       [](const PortLine& line) { return report::coded_cell(has_own_info(line), port_of(line).physical_state()); }},
+      {{.key = "width", .heading = "WIDTH", .measure = gauge("lanes"), .usual = true, .coded = true}, link_width<active>},
+      {{.key = "speed", .heading = "SPEED", .measure = gauge(per_lane), .usual = true, .coded = true}, link_speed<active>},
+      {{.key = "rate_mbps", .heading = "RATE", .measure = gauge("Mb/s")},
+       [](const PortLine& line) { return active(line).known() ? active(line).mbps() : unknown(); }},
+      {{.key = "best_width", .heading = "BEST", .measure = gauge("lanes"), .coded = true}, link_width<best>},
+      {{.key = "best_speed", .heading = "BEST", .measure = gauge(per_lane), .coded = true}, link_speed<best>},
+      {{.key = "hoq_life", .heading = "HOQ"},
+       [](const PortLine& line) { return has_own_info(line) ? std::uint64_t{port_of(line).info().hoq_life} : unknown(); }},
+      {{.key = "vl_stall_count", .heading = "VL STALL"},
+       [](const PortLine& line) { return has_own_info(line) ? std::uint64_t{port_of(line).info().vl_stall_count} : unknown(); }},
+      {{.key = "peer.node_guid", .heading = "PEER GUID", .is_needed = true}, of_peer<NodeLine, node_guid>},
+      {{.key = "peer.node_type", .heading = "PEER TYPE", .coded = true}, peer_type},
+      {{.key = "peer.node_description", .heading = "PEER", .usual = true}, of_peer<NodeLine, node_description>},
+      {{.key = "peer.node_name", .heading = "PEER NAME"}, of_peer<NodeLine, node_name>},
+      {{.key = "peer.port_num", .heading = "PORT", .usual = true}, of_peer<PortLine, port_num_cell>},
+      {{.key = "peer.lid", .heading = "PEER LID"}, of_peer<PortLine, lid>},
+  };
+  return columns;
+}
 std::span<const Column<PortLine>> listed_port_columns() {
   static const std::vector<Column<PortLine>> columns = list_columns();
   return columns;

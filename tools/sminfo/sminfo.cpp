@@ -41,17 +41,20 @@ struct Manager {
 
 using report::Cell;
 
-const std::array<report::Column<Manager>, 7> all_manager_columns{{
-    {{.key = "lid", .heading = "LID", .usual = true}, [](const Manager& manager) { return Cell(std::uint64_t{manager.lid.value}); }},
-    {{.key = "node_description", .heading = "NODE", .usual = true},
-     [](const Manager& manager) { return report::text_cell(manager.description); }},
-    {{.key = "silent", .heading = "SILENT", .usual = true}, [](const Manager& manager) { return Cell(manager.is_silent); }},
-    {{.key = "data.guid", .heading = "GUID", .usual = true}, [](const Manager& manager) { return Cell(manager.info.guid); }},
-    {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true}, [](const Manager& manager) { return manager.info.act_count; }},
-    {{.key = "data.priority", .heading = "PRIORITY", .usual = true}, [](const Manager& manager) { return manager.info.priority; }},
-    {{.key = "data.sm_state", .heading = "STATE", .measure = report::state(), .usual = true, .coded = true},
-     [](const Manager& manager) { return report::coded_cell(true, manager.info.sm_state); }},
-}};
+std::span<const report::Column<Manager>> all_manager_columns() {
+  static const std::array<report::Column<Manager>, 7> columns{{
+      {{.key = "lid", .heading = "LID", .usual = true}, [](const Manager& manager) { return Cell(std::uint64_t{manager.lid.value}); }},
+      {{.key = "node_description", .heading = "NODE", .usual = true},
+       [](const Manager& manager) { return report::text_cell(manager.description); }},
+      {{.key = "silent", .heading = "SILENT", .usual = true}, [](const Manager& manager) { return Cell(manager.is_silent); }},
+      {{.key = "data.guid", .heading = "GUID", .usual = true}, [](const Manager& manager) { return Cell(manager.info.guid); }},
+      {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true}, [](const Manager& manager) { return manager.info.act_count; }},
+      {{.key = "data.priority", .heading = "PRIORITY", .usual = true}, [](const Manager& manager) { return manager.info.priority; }},
+      {{.key = "data.sm_state", .heading = "STATE", .measure = report::state(), .usual = true, .coded = true},
+       [](const Manager& manager) { return report::coded_cell(true, manager.info.sm_state); }},
+  }};
+  return columns;
+}
 
 struct ManagersReport final : Report {
   std::vector<Manager> managers;  ///< the master first, then by priority, then by GUID
@@ -160,7 +163,7 @@ class Sminfo final : public Command {
     add_key(set, common, "--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
     set.instead_of_operands("--all");
-    add_table_options(set, common, table_, keys_of(all_manager_columns));
+    add_table_options(set, common, table_, keys_of(all_manager_columns()));
     add_common(set, common, group_target);
   }
 
@@ -185,12 +188,11 @@ class Sminfo final : public Command {
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
       table_.refuse_for_json(session.host().options().format, "managers", "their attributes");
-      table_of<Manager>(all_manager_columns, table_);
+      table_of<Manager>(all_manager_columns(), table_);
       ManagersReport managers(session.host());
       co_await read_all_managers(session.stack(), sm_key_, managers);
       emit_either(
-          emit, table_, managers, "managers", std::span<const report::Column<Manager>>(all_manager_columns),
-          [&managers] { return managers.managers; }, session.host().world().out);
+          emit, table_, managers, "managers", all_manager_columns(), [&managers] { return managers.managers; }, session.host().world().out);
       co_return;
     }
     if (modifier_) session.stack().require_exact_targets();
