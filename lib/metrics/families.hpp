@@ -7,6 +7,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -266,5 +267,11 @@ class Page {
   std::size_t family_{}, item_{};
   bool has_begun_{}, has_ended_{};
 };
+
+/// Writes a history in OpenMetrics from readings of a fabric, which are sorted by their times: one family after another, the samples of a
+/// series together, as the format requires, without the families that a snapshot does not hold. With `timestamps` each sample has the time
+/// of its reading. `labels` are constant_labels(). `write` gets the text in pieces.
+void write_history(std::span<const View> views, const Exported& exported, const std::string& labels, bool timestamps,
+                   const std::function<void(std::string_view)>& write);
 
 }  // namespace ib::metrics

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/fabric_survey.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 
 #include "async/group.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/mad.hpp"
+#include "snapshot/writer.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
@@ -105,14 +109,14 @@ class FabricSurvey::Run {
     if (agent.answered.empty()) co_return nullptr;
     const counters::Owner owner = counters::owner_of(survey_.subnet_, port.index);
     const std::shared_ptr<const mad::MadError> error = co_await counters::check_owner(*survey_.options_.owners, port.path, owner);
-    const std::vector<AnswerKey> answered = std::exchange(agent.answered, {});
+    const std::vector<AnswerKey> keys = std::exchange(agent.answered, {});
     if (!error) co_return nullptr;
     agent.state = {};
     survey_.pmas_.erase(port.index);
     const std::string why = counters::why_not_read(*error) + ": its answers are not kept";
     const auto disowned = std::make_shared<const subnet::FalseAnswer>(why, error->request(), error->reply(), error->path());
-    for (const AnswerKey& key : answered) survey_.options_.disown(key, *disowned);
-    result_.answered -= std::min<std::uint64_t>(result_.answered, answered.size());
+    for (const AnswerKey& key : keys) survey_.options_.disown(key, *disowned);
+    result_.answered -= std::min<std::uint64_t>(result_.answered, keys.size());
     co_return disowned;
   }
 
@@ -166,9 +170,11 @@ class FabricSurvey::Run {
     of.unsure = false;
     round.agent.state.take(of, value, reply.payload());
     if (of.attribute == &smp::PortInfo::info()) survey_.requests_.take_port_info(round.port.index, value, reply.payload());
-    if (of.attribute == &smp::MlnxExtPortInfo::info() && survey_.options_.take_mlnx) {
-      const PortIndex port = survey_.subnet_.port_of(survey_.subnet_.port(round.port.index).node, value);
-      if (port != none) survey_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(reply.payload()));
+    if (of.attribute == &smp::MlnxExtPortInfo::info()) {
+      const subnet::NodeIndex node = survey_.subnet_.port(round.port.index).node;
+      const PortIndex at = survey_.subnet_.port_of(node, value);
+      if (at != none && subnet::may_be_fdr10(survey_.subnet_.node(node).info, survey_.subnet_.port(at).info()))
+        subnet::store_fdr10(survey_.subnet_.port(at), smp::MlnxExtPortInfo::unpack(reply.payload()));
     }
     ended(1);
   }
@@ -202,7 +208,7 @@ class FabricSurvey::Run {
   std::uint64_t done_{};
 };
 
-FabricSurvey::FabricSurvey(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, FabricSurveyOptions options)
+FabricSurvey::FabricSurvey(mad::Transactor& transactor, subnet::SweptSubnet& fabric, FabricSurveyOptions options)
     : transactor_(transactor), subnet_(fabric.subnet), options_(std::move(options)), requests_(fabric.subnet, fabric.failures) {
   for (const subnet::Failure& failure : fabric.failures) {
     const bool fell_silent = failure.kind == subnet::Failure::Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
@@ -246,11 +252,14 @@ async::Task<> FabricSurvey::read(std::vector<Part> parts) {
 }
 
 async::Task<> FabricSurvey::read_in_turn(std::vector<Part> parts) {
+  async::Loop& loop = co_await async::current_loop;
   for (const Part part : parts) {
     const bool needs_paths = part != Part::sa && !PartRequests::by_smp(part);
     if (needs_paths && options_.find_paths && !std::exchange(has_paths_, true)) co_await options_.find_paths();
     if (options_.began) options_.began(part, part == Part::phy ? 0 : plan(part));
+    const async::Time begun = loop.now();
     SurveyedPart done = co_await read_part(part);
+    done.took = loop.now() - begun;
     if (options_.ended) options_.ended(part, std::move(done));
   }
 }
@@ -294,6 +303,81 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
   }
   const auto request = [&transactor](const path::Path& path) { return request_arrival(transactor, path); };
   co_await async::for_each(paths, switches_at_once, request);
+}
+
+namespace {
+
+bool has_timed_out(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
+
+}  // namespace
+
+async::Task<SurveyedPart> read_sa_part(mad::Transactor& transactor, Writer& writer, sa::TableReading reading, bool& is_silent) {
+  SurveyedPart result;
+  const auto fail = [&result](subnet::Failure::Kind kind, std::string why, std::shared_ptr<const Error> error) {
+    result.failures.push_back({.kind = kind, .attribute = {}, .why = std::move(why), .error = std::move(error)});
+  };
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    fail(subnet::Failure::Kind::no_answer, "No subnet administrator is known.", {});
+    co_return result;
+  }
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  result.planned = tables.size();
+  reading.keep = [&](const QueryInfo& table, const mad::Reply& reply) {
+    ++result.answered;
+    writer.put_table(table, reply);
+  };
+  const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
+  for (const sa::TableFailure& one : failed) {
+    if (one.error) writer.put_failure(table_key(*one.table), *one.error);
+  }
+  is_silent = result.answered == 0 && std::ranges::all_of(failed, has_timed_out);
+  if (is_silent) {
+    fail(subnet::Failure::Kind::no_answer, "The subnet administrator does not answer.", failed.front().error);
+    co_return result;
+  }
+  std::set<const mad::MadError*> said;  // the tables that are left after the SA fell silent have one error
+  for (const sa::TableFailure& one : failed) {
+    if (one.error && !said.insert(one.error.get()).second) continue;
+    if (one.error && !has_timed_out(one)) {
+      ++result.refused;
+    } else {
+      fail(one.error ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::false_answer,
+           fmt::format("The subnet administrator does not give its {}: {}", sa::table_name(*one.table), one.why), one.error);
+    }
+  }
+  co_return result;
+}
+
+async::Task<SurveyedPart> read_phy_part(Recording& recording, const subnet::Subnet& subnet, path::Path start, phy::ReadingOptions options) {
+  SurveyedPart result;
+  const Recording::Counts before = recording.counts();
+  std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
+  phy::Planes planes = co_await phy::read_planes(recording, subnet, std::move(start), nodes);
+  std::vector<subnet::PortIndex> ports;
+  for (subnet::PortIndex port = 0; port < subnet.ports().size(); ++port) {
+    if (subnet.port(port).number != 0 && subnet.port(port).has_info) ports.push_back(port);
+  }
+  std::set<subnet::NodeIndex> silent;
+  options.histogram = true;
+  options.planes = &planes;
+  options.silent = &silent;
+  for (const auto scope : {phy::ReadingScope::ports, phy::ReadingScope::environment}) {
+    options.wanted = scope;
+    phy::Reading found = co_await phy::read_phy(recording, subnet, ports, options);
+    for (subnet::Failure& failure : found.failures) {
+      const bool is_known = scope == phy::ReadingScope::environment &&
+                            std::ranges::find(result.failures, failure.node, &subnet::Failure::node) != result.failures.end();
+      if (!is_known) result.failures.push_back(std::move(failure));
+    }
+  }
+  std::ranges::move(planes.failures, std::back_inserter(result.failures));
+  result.planned = recording.counts().requests - before.requests;
+  result.answered = recording.counts().answered - before.answered;
+  result.refused = recording.counts().refused - before.refused;
+  co_return result;
 }
 
 }  // namespace ib::snapshot

@@ -20,11 +20,16 @@
 #include <utility>
 #include <vector>
 
+#include "phy/reading.hpp"
+#include "sa/stored_tables.hpp"
 #include "snapshot/answer_key.hpp"
 #include "snapshot/part_requests.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::snapshot {
+
+class Recording;
+class Writer;
 
 /// The result of reading a part.
 struct SurveyedPart {
@@ -32,6 +37,7 @@ struct SurveyedPart {
   std::uint64_t answered{};               ///< answered requests; for Part::sa tables
   std::uint64_t refused{};                ///< requests that were refused, or not answered by agents that may lack the attribute
   std::vector<subnet::Failure> failures;  ///< agents that did not answer; failures of earlier parts are not repeated
+  async::Duration took{};
 };
 
 struct FabricSurveyOptions {
@@ -54,8 +60,6 @@ struct FabricSurveyOptions {
   std::function<void(Part part, SurveyedPart result)> ended;
   /// Called when a request has ended or is not needed. `of` is the plan.
   std::function<void(Part part, std::uint64_t done, std::uint64_t of)> progress;
-  /// Called with each MlnxExtPortInfo that was answered. With it the model knows the FDR10 links without further requests.
-  std::function<void(subnet::PortIndex port, const smp::MlnxExtPortInfo& info)> take_mlnx;
 };
 
 /// Requests the NodeInfo of the switches by their LIDs. Its LocalPortNum is the port through which LID-routed SMPs come in, which a sweep
@@ -65,8 +69,8 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
 /// Sends the requests of parts of one fabric.
 class FabricSurvey {
  public:
-  /// `transactor` records. Both it and `subnet`, which is swept and must not grow, must outlive this object.
-  FabricSurvey(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, FabricSurveyOptions options);
+  /// `transactor` records. Both it and `fabric`, which must not grow, must outlive this object. The model gets which links run at FDR10.
+  FabricSurvey(mad::Transactor& transactor, subnet::SweptSubnet& fabric, FabricSurveyOptions options);
 
   /// Reads `parts`, in any order; Part::topology is passed over. Throws what Transactor::try_call() throws.
   async::Task<> read(std::vector<Part> parts);
@@ -83,12 +87,22 @@ class FabricSurvey {
   async::Task<SurveyedPart> read_part(Part part);
 
   mad::Transactor& transactor_;
-  const subnet::Subnet& subnet_;
+  subnet::Subnet& subnet_;
   FabricSurveyOptions options_;
   PartRequests requests_;
   bool has_paths_{};  // of GMPs, found
   std::set<AgentKey> silent_;
   std::map<subnet::PortIndex, AgentState> pmas_;  // for details, which come after counters
 };
+
+// Readers of the parts whose requests depend on answers: FabricSurveyOptions::read_sa and ::read_phy.
+
+/// Reads the tables of the SA on the path of `transactor` into `writer`, as `reading` says. SurveyedPart counts tables. A table that the SA
+/// does not have is refused; one that does not arrive is a failure, and an SA that answers nothing is one failure; then sets `is_silent`,
+/// which must outlive the task.
+async::Task<SurveyedPart> read_sa_part(mad::Transactor& transactor, Writer& writer, sa::TableReading reading, bool& is_silent);
+
+/// Reads the registers of all ports and devices through `recording`. `start` is the path from which the model was swept.
+async::Task<SurveyedPart> read_phy_part(Recording& recording, const subnet::Subnet& subnet, path::Path start, phy::ReadingOptions options);
 
 }  // namespace ib::snapshot

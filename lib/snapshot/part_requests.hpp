@@ -27,7 +27,7 @@
 //   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionLog, CongestionControlTable; of switches
 //                                 SwitchPortCongestionSetting
 //   vendor      Mellanox, at QP1  ClassPortInfo; PortXmitWait of InfiniScale III (vendstat)
-//   phy         (read by another function: FabricSurveyOptions::read_phy)
+//   phy         (see read_phy_part())
 //
 // Each part has besides what iba-defs has in it (iba/queries.hpp): of an agent once, of ports 0…N, by PortSelect of 255 too, tables in
 // blocks as far as SwitchInfo says; what only Mellanox devices or only switches have (smpquery, perfquery, ibccquery, vendstat).

@@ -5,12 +5,12 @@
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
-#include "tools/rdma_bw/bandwidth_message.hpp"
+#include "verbs/bandwidth.hpp"
 
 namespace ibtest::fuzz_bandwidth {
 
-using ib::tools::BandwidthMessage;
-using ib::tools::BandwidthStage;
+using ib::verbs::BandwidthMessage;
+using ib::verbs::BandwidthStage;
 using ibtest::must;
 
 int try_input(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,77 +19,13 @@
 #include "tools/shared/sample_labels.hpp"
 
 namespace ib::tools {
-namespace history {
 namespace {
-
-/// " 1764000000.250": what stands behind the value of a sample. Seconds since 1970.
-std::string timestamp(const metrics::View& view) {
-  constexpr int per_second = 1000;
-  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(view.reading->time.time_since_epoch()).count();
-  return fmt::format(" {}.{:03}", time / per_second, time % per_second);
-}
-
-/// The samples of one family: all samples of a series in one text, series in the order in which they appear.
-class SeriesTexts {
- public:
-  /// Takes the lines of `page`, and puts `time` behind each sample. Comments go to `comments`.
-  void add(std::string_view page, std::string_view time) {
-    while (!page.empty()) {
-      const std::string_view line = page.substr(0, page.find('\n'));
-      page.remove_prefix(line.size() + 1);
-      if (line.starts_with('#')) {
-        if (texts_.empty()) (comments += line) += '\n';
-      } else {
-        text_of(line.substr(0, line.rfind(' '))).append(line).append(time) += '\n';
-      }
-    }
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
-  std::string comments;
-
- private:
-  std::string& text_of(std::string_view series) {
-    const auto [found, is_new] = places_.try_emplace(std::string(series), texts_.size());
-    if (is_new) texts_.emplace_back();
-    return texts_[found->second];
-  }
-
-  std::unordered_map<std::string, std::size_t> places_;
-  std::vector<std::string> texts_;
-};
 
 /// The content of a snapshot as an exporter would have read it, and the name of the file.
 struct StoredView {
   std::string file;
   metrics::View view;  ///< its reading has the time at which the snapshot ended
 };
-
-/// The samples of one family in one reading.
-std::string page_of(const metrics::View& view, const metrics::Exported& exported, const metrics::Family& family,
-                    const std::string& labels) {
-  metrics::Exposition page(metrics::Format::openmetrics, labels);
-  page.begin(family);
-  for (std::size_t number = 0; number < metrics::count(view, family); ++number) family.write({view, exported, family, number, page});
-  return std::move(page.buffer());
-}
-
-/// Writes the history of snapshots, which are sorted by their times: one family after another, the samples of a series together, as the
-/// format requires. With `timestamps` each sample has the time of its reading. `labels` are constant_labels().
-void write_history(const std::vector<StoredView>& stored, const metrics::Exported& exported, const std::string& labels, bool timestamps,
-                   TextOut& out) {
-  for (const metrics::Family& family : metrics::families(exported)) {
-    if (family.group.items == metrics::Items::exporter || family.group.is_live) continue;  // a snapshot does not have their data
-    SeriesTexts series;
-    for (const StoredView& one : stored)
-      series.add(page_of(one.view, exported, family, labels), timestamps ? timestamp(one.view) : std::string());
-    out.write(series.comments);
-    for (const std::string& text : series.texts()) out.write(text);
-  }
-  metrics::Exposition end(metrics::Format::openmetrics, labels);
-  end.end();
-  out.write(end.buffer());
-}
 
 /// Reads a snapshot. Throws UsageError for a file that is not a snapshot, or has no counters.
 async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names) {
@@ -162,14 +97,17 @@ class Export final : public Command {
     const auto same = std::ranges::adjacent_find(stored, {}, time);
     if (same != stored.end())  // a series has one sample a time
       throw UsageError(fmt::format("{} and {} are of the same time", in_quotes(same->file), in_quotes(std::next(same)->file)));
-    if (!emit.json()) write_history(stored, exported_, labels_.text(), timestamps_, emit.text());
     ExportReport report;
+    std::vector<metrics::View> views;
     for (const StoredView& one : stored) {
       const metrics::Reading& reading = *one.view.reading;
+      views.push_back(one.view);
       report.nodes += metrics::read_count(reading);
       report.ports += reading.rows.size();
       report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
     }
+    if (!emit.json())
+      metrics::write_history(views, exported_, labels_.text(), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
     emit(report);
     emit.raise(report.status());
   }
@@ -183,13 +121,12 @@ class Export final : public Command {
 };
 
 }  // namespace
-}  // namespace history
 
 constinit const CommandInfo rooms::export_{
     .name = "export",
     .group = HelpGroup::counters,
     .summary = "Write what snapshots hold in OpenMetrics, to make them history in Prometheus.",
-    .make = make_command<history::Export>,
+    .make = make_command<Export>,
 };
 
 }  // namespace ib::tools

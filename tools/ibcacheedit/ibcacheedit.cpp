@@ -67,13 +67,40 @@ bool edit_port(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
 struct GuidOption {
   std::string_view name, form, help;
   bool (*apply)(NetdiscCache&, CachedNode&, const GuidEdit&);
+  std::size_t guids = 2;  ///< of three, the first is the GUID of a node
   std::optional<GuidEdit> edit{};
-  bool of_node{};  ///< the first of three GUIDs is the GUID of a node
 };
 
-GuidEdit edit_of(const GuidOption& option, std::span<const Guid> guids) {
-  const std::size_t first = option.of_node ? 1 : 0;
-  return {option.name, option.of_node ? guids[0] : Guid{}, guids[first], guids[first + 1]};
+/// GUIDs between colons. A GUID in three-colon form has three of its own.
+std::vector<Guid> guids_of(const GuidOption& option, const std::string& text) {
+  const std::vector<std::string_view> parts = split(text, ":");
+  const std::size_t groups = 4;
+  std::vector<Guid> guids;
+  for (std::size_t i = 0; i < option.guids && (parts.size() == option.guids || parts.size() == option.guids * groups); ++i) {
+    const std::size_t each = parts.size() / option.guids;
+    const std::string word = fmt::format("{}", fmt::join(std::span(parts).subspan(i * each, each), ":"));
+    const auto guid = parse_guid(word);
+    const auto number = each == 1 && !guid ? parse_number(word) : std::nullopt;
+    if (guid || number) guids.push_back(guid ? *guid : Guid{*number});
+  }
+  if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", option.name));
+  if (guids.size() != option.guids)
+    throw OptionError(fmt::format("option '--{}': {} is not {}", option.name, in_quotes(text), option.form));
+  return guids;
+}
+
+/// Each GUID is a number as strtoull() reads it, and colons separate them.
+std::vector<Guid> diags_guids_of(const GuidOption& option, const std::string& text) {
+  std::vector<Guid> guids;
+  std::size_t at = 0;
+  while (guids.size() + 1 < option.guids) {
+    const std::size_t colon = text.find(':', at);
+    if (colon == std::string::npos || colon + 1 == text.size()) throw DiagsUsage(fmt::format("invalid input '{}'\n", text));
+    guids.push_back(Guid{c_number(text.substr(at, colon - at))});
+    at = colon + 1;
+  }
+  guids.push_back(Guid{c_number(text.substr(at))});
+  return guids;
 }
 
 struct EditReport final : Report {
@@ -90,15 +117,53 @@ struct EditReport final : Report {
   void text(TextOut& /*out*/) const override {}
 };
 
-/// What both command lines share.
-class CacheEdit : public Command {
- protected:
-  void add_edits(OptionSet& set, GuidEdit (*read)(const GuidOption&, const std::string&)) {
+class Ibcacheedit final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    add_edits(set);
+    add_common(set, common, group_output);
+  }
+
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    as_diags_ = true;
+    set.without("CDdeGKLPstvy");
+    set.optional_operands();
+    add_edits(set);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (!original_) throw DiagsFailure("original cache file not specified");
+    if (!changed_) throw DiagsFailure("new cache file not specified");
+    if (!as_diags_ && changed_->empty()) throw UsageError("NEW: the name of the file is empty");
+    const Manners& manners = session.manners();
+    const std::vector<std::uint8_t> file = formats::netdisc_cache_file(edited(manners));
+    try {
+      if (!as_diags_) formats::read_netdisc_cache(file);  // infiniband-diags writes anything
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{} would not be a stored fabric: {}", in_quotes(*changed_), error.message()));
+    }
+    try {
+      replace_file(*changed_, file);
+    } catch (const Error& error) {
+      manners.refuse(error, "caching new cache data failed");
+    }
+    EditReport report;
+    for (const GuidOption& option : options_) {
+      if (option.edit) report.edits.push_back(*option.edit);
+    }
+    emit(report);
+    co_return;
+  }
+
+ private:
+  void add_edits(OptionSet& set) {
     set.word("ORIGINAL", original_);
     set.word("NEW", changed_);
     for (GuidOption& option : options_)
-      set.value("--" + std::string(option.name), option.form, option.help,
-                [&option, read](const std::string& text) { option.edit = read(option, text); });
+      set.value("--" + std::string(option.name), option.form, option.help, [this, &option](const std::string& text) {
+        const std::vector<Guid> guids = as_diags_ ? diags_guids_of(option, text) : guids_of(option, text);
+        option.edit = {option.name, guids.size() > 2 ? guids[0] : Guid{}, guids[guids.size() - 2], guids.back()};
+      });
   }
 
   /// The fabric of ORIGINAL with the new GUIDs.
@@ -106,9 +171,10 @@ class CacheEdit : public Command {
     NetdiscCache cache = load(manners);
     for (const GuidOption& option : options_) {
       if (!option.edit) continue;
-      bool has_node = !option.of_node, is_edited = false;
+      const bool of_node = option.guids > 2;
+      bool has_node = !of_node, is_edited = false;
       for (CachedNode& node : cache.nodes) {
-        if (option.of_node && node.guid != option.edit->node) continue;
+        if (of_node && node.guid != option.edit->node) continue;
         has_node = true;
         is_edited = option.apply(cache, node, *option.edit) || is_edited;
       }
@@ -121,27 +187,6 @@ class CacheEdit : public Command {
     return cache;
   }
 
-  void write(const Manners& manners, Bytes file) const {
-    try {
-      replace_file(*changed_, file);
-    } catch (const Error& error) {
-      manners.refuse(error, "caching new cache data failed");
-    }
-  }
-
-  std::array<GuidOption, 4> options_{{
-      {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_node<switch_type>},
-      {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_node<adapter_type>},
-      {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_image},
-      {.name = "portguid",
-       .form = "NODE:BEFORE:AFTER",
-       .help = "Give the port BEFORE of the node with GUID NODE the GUID AFTER.",
-       .apply = edit_port,
-       .of_node = true},
-  }};
-  std::optional<std::string> original_, changed_;
-
- private:
   NetdiscCache load(const Manners& manners) const {
     try {
       if (const auto cache = snapshot::open_fabric(*original_)->netdisc()) return *cache;
@@ -150,81 +195,15 @@ class CacheEdit : public Command {
       manners.refuse(error, "loading original cached fabric failed");
     }
   }
-};
 
-class Ibcacheedit final : public CacheEdit {
- public:
-  void options(OptionSet& set, CommonOptions& common) override {
-    add_edits(set, read);
-    add_common(set, common, group_output);
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (changed_->empty()) throw UsageError("NEW: the name of the file is empty");
-    const std::vector<std::uint8_t> file = formats::netdisc_cache_file(edited(session.manners()));
-    try {
-      formats::read_netdisc_cache(file);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{} would not be a stored fabric: {}", in_quotes(*changed_), error.message()));
-    }
-    write(session.manners(), file);
-    EditReport report;
-    for (const GuidOption& option : options_) {
-      if (option.edit) report.edits.push_back(*option.edit);
-    }
-    emit(report);
-    co_return;
-  }
-
- private:
-  /// GUIDs between colons. A GUID in three-colon form has three of its own.
-  static GuidEdit read(const GuidOption& option, const std::string& text) {
-    const std::vector<std::string_view> parts = split(text, ":");
-    const std::size_t wanted = option.of_node ? 3 : 2, groups = 4;
-    std::vector<Guid> guids;
-    for (std::size_t i = 0; i < wanted && (parts.size() == wanted || parts.size() == wanted * groups); ++i) {
-      const std::size_t each = parts.size() / wanted;
-      const std::string word = fmt::format("{}", fmt::join(std::span(parts).subspan(i * each, each), ":"));
-      const auto guid = parse_guid(word);
-      const auto number = each == 1 && !guid ? parse_number(word) : std::nullopt;
-      if (guid || number) guids.push_back(guid ? *guid : Guid{*number});
-    }
-    if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", option.name));
-    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", option.name, in_quotes(text), option.form));
-    return edit_of(option, guids);
-  }
-};
-
-class IbcacheeditDiags final : public CacheEdit {
- public:
-  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
-    set.without("CDdeGKLPstvy");
-    set.optional_operands();
-    add_edits(set, read);
-  }
-
-  /// Writes anything, also a file that cannot be read.
-  async::Task<> run(Session& session, Emit& /*emit*/) override {
-    if (!original_) throw DiagsFailure("original cache file not specified");
-    if (!changed_) throw DiagsFailure("new cache file not specified");
-    write(session.manners(), formats::netdisc_cache_file(edited(session.manners())));
-    co_return;
-  }
-
- private:
-  /// Each GUID is a number as strtoull() reads it, and colons separate them.
-  static GuidEdit read(const GuidOption& option, const std::string& text) {
-    std::vector<Guid> guids;
-    std::size_t at = 0;
-    for (std::size_t left = option.of_node ? 2 : 1; left > 0; --left) {
-      const std::size_t colon = text.find(':', at);
-      if (colon == std::string::npos || colon + 1 == text.size()) throw DiagsUsage(fmt::format("invalid input '{}'\n", text));
-      guids.push_back(Guid{c_number(text.substr(at, colon - at))});
-      at = colon + 1;
-    }
-    guids.push_back(Guid{c_number(text.substr(at))});
-    return edit_of(option, guids);
-  }
+  std::array<GuidOption, 4> options_{{
+      {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_node<switch_type>},
+      {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_node<adapter_type>},
+      {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_image},
+      {"portguid", "NODE:BEFORE:AFTER", "Give the port BEFORE of the node with GUID NODE the GUID AFTER.", edit_port, 3},
+  }};
+  std::optional<std::string> original_, changed_;
+  bool as_diags_{};
 };
 
 }  // namespace
@@ -234,7 +213,7 @@ constinit const CommandInfo rooms::ibcacheedit{
     .group = HelpGroup::other,
     .summary = "Put other GUIDs into a fabric that ibnetdiscover --cache stored.",
     .make = make_command<Ibcacheedit>,
-    .make_diags = make_command<IbcacheeditDiags>,
+    .make_diags = make_command<Ibcacheedit>,
 };
 
 }  // namespace ib::tools

@@ -2,13 +2,11 @@
 // ibidsverify: finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
 
-#include <array>
-#include <tuple>
-#include <unordered_map>
+#include <span>
 #include <utility>
 
-#include "iba/text.hpp"
 #include "subnet/model/chassis.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
@@ -21,49 +19,6 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
-/// The first port that was found with each LID and GUID.
-struct FirstOwners {
-  std::unordered_map<unsigned, PortIndex> lids;
-  std::unordered_map<Guid, PortIndex> node_guids, port_guids;
-
-  /// The port that was found with `id` before, else none: it is `port` now.
-  template <class Id>
-  static PortIndex before(std::unordered_map<Id, PortIndex>& owners, const Id& id, PortIndex port) {
-    const auto [known, is_new] = owners.try_emplace(id, port);
-    return is_new ? subnet::none : known->second;
-  }
-};
-
-/// The LID and the GUIDs of an end port that are zero, or that a port in `owners` has.
-CheckRow check_ids(const subnet::Subnet& subnet, FirstOwners& owners, PortIndex at) {
-  CheckRow row{.kind = CheckKind::node, .port = at};
-  const std::string place = fmt::format("lid {} port {}", subnet.lid(at).value, subnet.port(at).number);
-  const auto add = [&row](std::string words) { row.findings.push_back({true, {}, {}, {}, {}, std::move(words)}); };
-  const unsigned base = subnet.port(at).has_info ? subnet.lid(at).value : 0;
-  if (base == 0 && subnet.port(at).has_info) add(fmt::format("The LID is 0, at {}", place));
-  const unsigned end = base == 0 ? 0 : base + (1U << subnet.lmc(at));
-  for (unsigned lid = base; lid < end; ++lid) {
-    const PortIndex other = FirstOwners::before(owners.lids, lid, at);
-    if (other == subnet::none) continue;
-    add(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet.end_port_guid(other)), to_text(subnet.end_port_guid(at)), place));
-    break;
-  }
-  const NodeIndex node = subnet.port(at).node;
-  const Guid node_guid = subnet.node(node).guid(), port_guid = subnet.end_port_guid(at);
-  const PortIndex of_node = FirstOwners::before(owners.node_guids, node_guid, at);
-  const PortIndex of_port = FirstOwners::before(owners.port_guids, port_guid, at);
-  const std::array guids{std::tuple("node", node_guid, of_node != subnet::none && subnet.port(of_node).node != node),
-                         std::tuple("port", port_guid, of_port != subnet::none)};
-  for (const auto& [what, guid, is_double] : guids) {
-    if (guid == Guid{}) {
-      add(fmt::format("The {} GUID is 0, at {}", what, place));
-    } else if (is_double) {
-      add(fmt::format("Duplicate {} GUIDs found, GUID {} at {}", what, to_text(guid), place));
-    }
-  }
-  return row;
-}
-
 /// The complaints of infiniband-diags' ibidsverify, which reads the text of ibnetdiscover from its top: all switches, and the linked ports
 /// of the other nodes. An id of zero has no owner.
 class DiagsIdsCheck {
@@ -72,10 +27,11 @@ class DiagsIdsCheck {
 
   std::string complaints() {
     const subnet::Grouping grouping = subnet::group(subnet_, fabric_.order);
+    // A board that is not a switch is printed in the form of a switch, which ibidsverify does not read.
     for (const subnet::Chassis& box : grouping.chassis) {
       if (box.number == 0) continue;
-      check_boards(box.spines);
-      check_boards(box.lines);
+      check_all(box.spines, NodeKind::sw);
+      check_all(box.lines, NodeKind::sw);
       for (const NodeKind kind : {NodeKind::sw, NodeKind::ca}) check_all(box.others, kind);
     }
     std::vector<NodeIndex> ungrouped = fabric_.order;
@@ -85,18 +41,11 @@ class DiagsIdsCheck {
   }
 
  private:
-  /// A board that is not a switch is printed in the form of a switch, which ibidsverify does not read.
-  void check_boards(std::span<const NodeIndex> boards) {
-    for (const NodeIndex at : boards) {
-      if (at != subnet::none && subnet_.node(at).kind() == NodeKind::sw) check_switch(at);
-    }
-  }
-
-  void check_all(const std::vector<NodeIndex>& nodes, NodeKind kind) {
+  void check_all(std::span<const NodeIndex> nodes, NodeKind kind) {
     for (const NodeIndex at : nodes) {
+      if (at == subnet::none || subnet_.node(at).kind() != kind) continue;
       const subnet::Node& node = subnet_.node(at);
-      if (node.kind() != kind) continue;
-      if (kind == NodeKind::sw) check_switch(at);
+      if (kind == NodeKind::sw) check("switch", node.first_port, node.info.port_guid, true);
       bool is_first = true;
       for (unsigned number = 1; kind != NodeKind::sw && number < node.slots; ++number) {
         const PortIndex port = node.first_port + number;
@@ -105,7 +54,6 @@ class DiagsIdsCheck {
       }
     }
   }
-  void check_switch(NodeIndex at) { check("switch", subnet_.node(at).first_port, subnet_.node(at).info.port_guid, true); }
 
   void check(std::string_view type, PortIndex port, Guid port_guid, bool is_first) {
     const auto node_of = [this](PortIndex of) { return subnet_.node(subnet_.port(of).node).guid(); };
@@ -113,7 +61,7 @@ class DiagsIdsCheck {
     const Guid node_guid = node_of(port);
     if (lid == 0) {
       complain("LID 0 found for {} NodeGUID 0x{:x}", type, node_guid.value);
-    } else if (const PortIndex other = FirstOwners::before(owners_.lids, lid, port); other != subnet::none) {
+    } else if (const PortIndex other = subnet::IdOwners::before(owners_.lids, lid, port); other != subnet::none) {
       complain("LID {} already defined for NodeGUID 0x{:x}", lid, node_of(other).value);
     }
     if (is_first) check_guid("Node", type, owners_.node_guids, node_guid, port);
@@ -127,7 +75,7 @@ class DiagsIdsCheck {
       complain("{} GUID 0x0 found with LID {}", type, subnet_.lid(port).value);
       return false;
     }
-    const PortIndex other = FirstOwners::before(owners, guid, port);
+    const PortIndex other = subnet::IdOwners::before(owners, guid, port);
     if (other != subnet::none) complain("{}GUID 0x{:x} already defined for LID {}", what, guid.value, subnet_.lid(other).value);
     return other == subnet::none;
   }
@@ -139,7 +87,7 @@ class DiagsIdsCheck {
 
   const LibibnetdiscFabric& fabric_;
   const subnet::Subnet& subnet_;
-  FirstOwners owners_;
+  subnet::IdOwners owners_;
   std::string complaints_;
 };
 
@@ -172,11 +120,11 @@ class Ibidsverify final : public Command {
     CheckReport report(fabric);
     report.verbose = session.host().options().verbosity > 0;
     report.colour = !plain_ && terminal_of(session.host().world()).has_colours;
-    FirstOwners owners;
+    subnet::IdOwners owners;
     for (const PortIndex port : end_ports(fabric.subnet)) {
       const bool is_of_switch = fabric.subnet.port(port).number == 0;
       if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled())
-        report.add(check_ids(fabric.subnet, owners, port));
+        report.add({.kind = CheckKind::node, .port = port, .findings = subnet::check_ids(fabric.subnet, owners, port)});
     }
     report.emit(emit, table_, session.host().world().out);
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -41,19 +42,7 @@ std::string printable_lines(std::string_view text) {
 
 /// A TARGET and the OUI of its service, or with -S the server of this host.
 class ServiceCommand : public Command {
- public:
-  async::Task<> run(Session& session, Emit& emit) final {
-    if (server_) return serve(session.stack());
-    return request(session, emit);
-  }
-
  protected:
-  /// Registers the answers of the server.
-  virtual void offer(mad::Server& server) const = 0;
-  /// What infiniband-diags prints if another program of this host offers the service.
-  virtual std::string cannot_serve() const = 0;
-  virtual async::Task<> request(Session& session, Emit& emit) = 0;
-
   /// The option -o: the 24 bits that distinguish the service from others of its class.
   void add_oui(OptionSet& set) {
     set.value("-o --oui", "OUI", "The OUI of the service (0x001405).", [this, diags = set.is_diags()](const std::string& text) {
@@ -66,13 +55,9 @@ class ServiceCommand : public Command {
     return {.path = path, .mgmt_class = mgmt_class, .attribute_id = static_cast<std::uint16_t>(attribute_id), .payload = {}, .oui = oui_};
   }
 
-  Target target_;
-  bool server_{};
-  std::uint32_t oui_ = mad::openib_oui;
-
- private:
-  /// With -v, -d or -e prints refused requests.
-  async::Task<> serve(Stack& stack) const {
+  /// Answers until ended; `offer` registers the answers. `refusal` is what infiniband-diags prints if another program of this host offers
+  /// the service. With -v, -d or -e prints refused requests.
+  static async::Task<> serve(Stack& stack, std::function<void(mad::Server&)> offer, std::string refusal) {
     stack.require_lids();
     stack.progress().stop();
     mad::Server server(stack.rpc());
@@ -82,10 +67,14 @@ class ServiceCommand : public Command {
     try {
       offer(server);
     } catch (const SysError& error) {
-      stack.manners().refuse(error, cannot_serve());
+      stack.manners().refuse(error, refusal);
     }
     co_await server.run();
   }
+
+  Target target_;
+  bool server_{};
+  std::uint32_t oui_ = mad::openib_oui;
 };
 
 double milliseconds(async::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
@@ -197,16 +186,20 @@ class Ibping final : public ServiceCommand {
 
   std::string_view table_rows() const override { return server_ ? "" : "pings"; }
 
-  std::string cannot_serve() const override { return "can't serve class 50 on this port"; }
-  async::Task<> request(Session& session, Emit& emit) override {
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (server_) {
+      return serve(
+          session.stack(),
+          [this](mad::Server& server) {
+            if (protocol_ != "ibsysstat") mad::serve_ping(server, sys::host_name(), oui_);
+            if (protocol_ != "ibping") mad::serve_sysstat_ping(server, oui_);
+          },
+          "can't serve class 50 on this port");
+    }
     if (session.targets().has_pattern() && !count_)
       throw UsageError("TARGET is a pattern of names: -c COUNT says how many pings each node gets");
     session.stack().progress().stop();
     return ping(session, emit);
-  }
-  void offer(mad::Server& server) const override {
-    if (protocol_ != "ibsysstat") mad::serve_ping(server, sys::host_name(), oui_);
-    if (protocol_ != "ibping") mad::serve_sysstat_ping(server, oui_);
   }
 
  private:
@@ -345,11 +338,10 @@ class Ibsysstat final : public ServiceCommand {
     set.target_each("TARGET", target_);
     set.operand("ping|host|cpu|cpi", [this](std::string_view word) {
       operation_ = find_operation(word);
-      if (operation_ == nullptr)
-        throw UsageError("Not one of ping, host, cpi or cpu" +
-                         did_you_mean(word, std::array<std::string_view, 4>{"ping", "host", "cpu", "cpi"}));
+      constexpr std::string_view names[]{"ping", "host", "cpu", "cpi"};
+      if (operation_ == nullptr) throw UsageError("Not one of ping, host, cpi or cpu" + did_you_mean(word, names));
     });
-    set.offer({"ping", "host", "cpu", "cpi"});
+    set.offer(operations, &SysstatOperation::name);
     set.instead_of_operands("-S");
     set.notes(
         "Requests the cookie of a ping, the name of the host, its processors, or the\n"
@@ -373,10 +365,14 @@ class Ibsysstat final : public ServiceCommand {
     any_answer_ = true;
   }
 
-  std::string cannot_serve() const override { return "can't serve class 51"; }
-  void offer(mad::Server& server) const override { mad::serve_sysstat(server, sys::host_name(), mad::cpu_text(sys::cpus()), oui_); }
-  async::Task<> request(Session& session, Emit& emit) override {
+  async::Task<> run(Session& session, Emit& emit) override {
     Stack& stack = session.stack();
+    if (server_) {
+      const std::function<void(mad::Server&)> offer = [this](mad::Server& server) {
+        mad::serve_sysstat(server, sys::host_name(), mad::cpu_text(sys::cpus()), oui_);
+      };
+      co_return co_await serve(stack, offer, "can't serve class 51");
+    }
     Destination node = co_await stack.manners().gmp_node(target_);
     if (any_answer_) node.path.ib().retries = 0;
     const mad::Request request = get(node.path, mad::mgmt_class::ofa_sysstat, operation_->info().attribute_id);

@@ -3,11 +3,17 @@
 // first, what is not to change goes back as "no change" or as it was read.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "base/nearest.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"
@@ -17,6 +23,140 @@
 namespace ib::tools {
 namespace ibportstate {
 namespace {
+
+using smp::PortPhysicalState;
+using smp::PortState;
+
+struct StateOperation {
+  std::string_view name;
+  PortState state;
+  PortPhysicalState physical_state;
+};
+
+constexpr StateOperation state_operations[]{
+    {"query", PortState::no_change, PortPhysicalState::no_change},  {"enable", PortState::no_change, PortPhysicalState::polling},
+    {"on", PortState::no_change, PortPhysicalState::polling},       {"reset", PortState::no_change, PortPhysicalState::polling},
+    {"disable", PortState::no_change, PortPhysicalState::disabled}, {"off", PortState::no_change, PortPhysicalState::disabled},
+    {"down", PortState::down, PortPhysicalState::no_change},        {"arm", PortState::armed, PortPhysicalState::no_change},
+    {"armed", PortState::armed, PortPhysicalState::no_change},      {"active", PortState::active, PortPhysicalState::no_change},
+};
+constexpr std::string_view not_of_diags = "armed", fdr10_word = "fdr10";
+
+/// A value as infiniband-diags takes it.
+struct DiagsValueRange {
+  std::string_view name;
+  std::uint64_t low, high;
+  std::string_view complaint;  ///< before the value
+  bool hex = false;
+  std::uint64_t also = 0;  ///< a value beyond `high`
+};
+constexpr DiagsValueRange diags_ranges[]{
+    {"speed", 0, 15, "invalid speed value"},
+    {"espeed", 0, 31, "invalid extended speed value"},
+    {"fdr10", 0, 1, "invalid fdr10 speed value"},
+    {"width", 0, 31, "invalid width value", false, 255},
+    {"vls", 1, 5, "invalid vls value"},
+    {"mtu", 1, 5, "invalid mtu value"},
+    {"lid", 1, last_unicast_lid, "invalid lid value", true},
+    {"smlid", 1, last_unicast_lid, "invalid smlid value", true},
+    {"lmc", 0, 7, "invalid lmc value"},
+    {"mkeylease", 0, 0xffff, "invalid mkey lease time"},
+    {"mkeyprot", 0, 3, "invalid mkey protection bit setting"},
+};
+
+/// The value of an operation that infiniband-diags knows.
+std::uint64_t diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
+  const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsValueRange::name);
+  if (range == std::end(diags_ranges) && word != "mkey") throw DiagsFailure(fmt::format("invalid operation: {}", word));
+  if (text == nullptr) throw DiagsFailure(fmt::format("{} requires an additional parameter", word));
+  if (word == "mkey") return parse_key(common, *text, "New M_Key", "Bad new M_Key\n", true);
+  const std::uint64_t value = c_number(*text);
+  if ((value >= range->low && value <= range->high) || (range->also != 0 && value == range->also)) return value;
+  throw DiagsFailure(fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value)));
+}
+
+std::vector<std::string_view> operation_names() {
+  std::vector<std::string_view> names{fdr10_word, "mkey"};
+  for (const StateOperation& op : state_operations) names.push_back(op.name);
+  for (const DiagsValueRange& range : diags_ranges) {
+    if (range.name != fdr10_word) names.push_back(range.name);
+  }
+  return names;
+}
+
+/// The words OP [OP_ARG] …
+struct PortOperations : subnet::PortChange {
+  /// A value is a number or, where the field has them, names: `width 4x`, `speed HDR,NDR`. Throws UsageError for a word that is not an
+  /// operation, and for a value that no port supports. `as_diags`: a value that is not a number is 0, and DiagsFailure is thrown.
+  static PortOperations read(const CommonOptions& common, std::span<const std::string> words, bool as_diags) {
+    PortOperations changes;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+      const std::string &word = words[at], before = changes.state_word;
+      const bool is_state = (!as_diags || word != not_of_diags) && changes.take_state(word);
+      if (is_state && !before.empty() && as_diags)
+        throw DiagsFailure(fmt::format("{} only one of: query, enable, disable, reset, down, arm, active, can be specified", word));
+      if (is_state && !before.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", before, word));
+      if (is_state) continue;
+      const std::string* const text = ++at < words.size() ? &words[at] : nullptr;
+      changes.take_setting(common, word, text, as_diags);
+    }
+    if (!as_diags && changes.state_word == "query" && !changes.is_query()) throw UsageError("The operation 'query' goes with no other");
+    return changes;
+  }
+
+  bool is_query() const { return none() && !fdr10; }
+  /// The operation is only for disabled ports, and a port with PortInfo `now` is not disabled.
+  bool is_needless(const smp::PortInfo& now) const { return only_if_disabled && now.port_physical_state != PortPhysicalState::disabled; }
+  /// Sets what a link takes over when it trains the next time, and does not make it train.
+  bool waits_for_reset() const {
+    const auto is_of_link = [](const subnet::PortSetting& setting) { return !setting.supported.empty(); };
+    return physical_state == PortPhysicalState::no_change && state != PortState::down && (fdr10 || find(is_of_link) != nullptr);
+  }
+  /// Makes the link train again after its settings. Throws UsageError beside another operation on the state, or without settings.
+  void add_reset() {
+    if (!state_word.empty() && state_word != "reset")
+      throw UsageError(fmt::format("--and-reset and the operation '{}' exclude each other", state_word));
+    if (settings.empty() && !fdr10) throw UsageError("--and-reset goes with a setting: the operation 'reset' is enough");
+    take_state("reset");
+  }
+
+  bool only_if_disabled{};
+  std::string state_word;  ///< query, or the one operation on the state
+  std::optional<std::uint8_t> fdr10;
+
+ private:
+  /// Takes an operation on the state. False if `word` is not such an operation.
+  bool take_state(std::string_view word) {
+    const auto found = std::ranges::find(state_operations, word, &StateOperation::name);
+    if (found == std::end(state_operations)) return false;
+    state_word = word;
+    state = found->state;
+    physical_state = found->physical_state;
+    only_if_disabled = word == "on";
+    return true;
+  }
+  /// Takes the setting `word` with its value `text`, which is null where it lacks.
+  void take_setting(const CommonOptions& common, const std::string& word, const std::string* text, bool as_diags) {
+    const subnet::PortSetting* setting = subnet::find_port_setting(word);
+    std::uint64_t value = 0;
+    if (as_diags) {
+      value = diags_value(common, word, text);
+    } else {
+      if (setting == nullptr && word != fdr10_word)
+        throw UsageError(fmt::format("Operation {} is not known{}", in_quotes(word), did_you_mean(word, operation_names())));
+      if (text == nullptr) throw UsageError(fmt::format("Operation '{}' needs a value", word));
+      if (word == "speed" && add_speeds(*text)) return;
+      value = setting == nullptr             ? parse_unsigned(*text, fdr10_word, 0, 1)
+              : setting->descriptor().secret ? parse_key(common, *text, "New M_Key", "Bad New M_Key")
+                                             : setting->parse(*text);
+    }
+    if (setting == nullptr) {
+      fdr10 = static_cast<std::uint8_t>(value);
+    } else {
+      settings.emplace_back(setting, value);
+    }
+  }
+};
 
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier: the fields of extended speeds count
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
@@ -48,7 +188,7 @@ class Ibportstate final : public Command {
     set.words("OP [OP_ARG]", words_);
     set.offer([] {
       std::vector<std::string> words;
-      for (const std::vector<std::string_view>& names : {operation_names(), value_names()})
+      for (const std::vector<std::string_view>& names : {operation_names(), subnet::port_setting_values()})
         words.insert(words.end(), names.begin(), names.end());
       return words;
     });
@@ -123,30 +263,14 @@ class Ibportstate final : public Command {
         port.number != 0 ? port.number : info.local_port_num;  // on other nodes, port 0 is the port that got the request
     mad::Result<subnet::Peer> found =
         co_await subnet::find_peer(transactor, port.node.path, *port.node_info, number, info, stack.host().options().use_sa);
-    const subnet::Peer peer = std::move(found).take();
+    subnet::Peer peer = std::move(found).take();
+    if (port.node.path.directed() == nullptr && peer.path.directed() != nullptr) {
+      const std::optional<subnet::Peer> by_lid = co_await subnet::peer_by_lid(transactor, peer, port.node.path.ib());
+      if (by_lid) peer = *by_lid;
+    }
     ObservedPort result({peer.path, stack.manners().name_of(peer.path)}, peer.port);
     result.bytes = wire::packed_vector(peer.info);
-    if (port.node.path.directed() == nullptr && peer.path.directed() != nullptr)
-      co_await request_by_lid(stack, transactor, port.node.path.ib(), result);
     co_return result;
-  }
-
-  /// Reads a peer by its LID, if it was found by a directed route from a LID. `like` is a path of SMPs by LID. Not every fabric answers
-  /// such routes, and LocalPortNum is the port through which the request came in. Thus the output does not depend on how the peer was
-  /// found.
-  static async::Task<> request_by_lid(Stack& stack, mad::Transactor& transactor, path::IbPath like, ObservedPort& peer) {
-    like.dlid = peer.info().lid;
-    if (!like.dlid.is_unicast()) {  // a port of a switch, whose port 0 has the LID
-      const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.node.path, 0);
-      if (!port0 || !port0->lid.is_unicast()) co_return;
-      like.dlid = port0->lid;
-    }
-    like.slid = stack.host().end_port().lid;
-    const path::Path path = like;
-    const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, peer.number);
-    if (!info) co_return;
-    peer.node = {path, stack.manners().name_of(path)};
-    peer.bytes = wire::packed_vector(*info);
   }
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
@@ -169,44 +293,27 @@ class Ibportstate final : public Command {
       }
     }
     operations_.fit(info);
-    const smp::PortInfo wanted = operations_.applied(info);
+    co_await subnet::check_port_change(transactor, port.node.path, *port.node_info, number_, info, operations_);
     report.changes = operations_.list(info);
-    co_await check_node(transactor, port);
-    if (operations_.fdr10()) co_await set_fdr10(transactor, port, report);
-    if (!operations_.sets_port_info() || dry_run_) co_return;
-    const smp::PortInfo answer = co_await send(transactor, port, wanted);
+    if (operations_.fdr10) co_await set_fdr10(transactor, port, report);
+    if (operations_.none() || dry_run_) co_return;
+    const smp::PortInfo answer = co_await send(transactor, port, operations_.applied(info));
     report.after = port;
     report.after->bytes = wire::packed_vector(answer);
     stack.host().note(report.what_changed());
     if (operations_.waits_for_reset())
       stack.host().note("The link uses this after it trains the next time: --and-reset, or the operation reset, makes it train");
-    for (const Change& change : operations_.ignored(answer)) {
+    for (const subnet::SettingChange& change : operations_.ignored(answer)) {
       stack.host().log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name,
                                            worded(*change.field, change.to), worded(*change.field, change.from)));
       emit.raise(Exit::findings);
     }
   }
 
-  async::Task<> check_node(mad::Transactor& transactor, const ObservedPort& port) const {
-    const subnet::PortSetting* of_end_port = operations_.find(&subnet::PortSetting::of_end_port);
-    const bool on_port0 = number_ == 0 && operations_.has_state();
-    if (port.is_switch() && on_port0) throw UsageError("Port 0 of a switch has no link");
-    if (port.is_switch() && number_ != 0 && of_end_port != nullptr)
-      throw UsageError(fmt::format("Port {} of a switch has no {} of its own: port 0 has", number_, of_end_port->name));
-    if (operations_.fdr10() && !subnet::has_mlnx_ext_port_info(*port.node_info)) throw UsageError("The node knows no FDR10");
-    if (!operations_.sets_ext_speed()) co_return;
-    std::uint32_t capabilities = port.info().capability_mask;
-    if (port.is_switch() && number_ != 0) {
-      const auto port0 = co_await transactor.subn_get<smp::PortInfo>(port.node.path);
-      capabilities = port0.capability_mask;
-    }
-    if ((capabilities & smp::capability_mask::is_extended_speeds_supported) == 0)
-      throw UsageError("The node does not support extended link speeds");
-  }
-
   async::Task<> set_fdr10(mad::Transactor& transactor, const ObservedPort& port, PortSetReport& report) const {
+    if (!subnet::has_mlnx_ext_port_info(*port.node_info)) throw UsageError("The node knows no FDR10");
     auto info = co_await transactor.subn_get<smp::MlnxExtPortInfo>(port.node.path, number_);
-    const std::uint8_t enabled = *operations_.fdr10();
+    const std::uint8_t enabled = *operations_.fdr10;
     if ((enabled & ~info.link_speed_supported) != 0) throw UsageError("The port does not support FDR10");
     const StructInfo& attribute = smp::MlnxExtPortInfo::info();
     report.changes.push_back({&attribute, find_field(attribute, "link_speed_enabled"), info.link_speed_enabled, enabled});
@@ -274,14 +381,9 @@ class Ibportstate final : public Command {
 
   /// The node at the other end of the link of port `port` of a switch.
   static Destination beyond(Host& host, const Destination& node, std::uint8_t port) {
-    path::IbDrPath path;
-    if (const path::IbDrPath* directed = node.path.directed()) {
-      path = *directed;
-    } else {
-      static_cast<path::IbPath&>(path) = node.path.ib();
-      path.dr_slid = host.end_port().lid;
-    }
-    const auto longer = path.advance(port);
+    path::IbDrPath route = subnet::route_from(node.path);
+    if (node.path.directed() == nullptr) route.dr_slid = host.end_port().lid;
+    const auto longer = route.advance(port);
     if (!longer) throw DiagsFailure("Too many hops");
     return {*longer, diags_name(*longer)};
   }
@@ -304,16 +406,21 @@ class Ibportstate final : public Command {
     report.needless = operations_.is_needless(port.info());
     if (report.needless) co_return;
     report.disables = operations_.disables();
-    if (operations_.fdr10()) {
+    if (operations_.fdr10) {
       smp::MlnxExtPortInfo mlnx = port.mlnx();
       mlnx.state_change_enable = fdr10_bit;
-      mlnx.link_speed_enabled = *operations_.fdr10();
+      mlnx.link_speed_enabled = *operations_.fdr10;
       mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(port.node.path, number_, mlnx);
       report.mlnx_after = port;
       report.mlnx_after->mlnx_bytes = wire::packed_vector(stack.manners().take(std::move(answer), "smp set MLNX ext portinfo failed"));
     }
     const std::uint32_t modifier = number_ | (port.extended_speeds ? extended_speeds_bit : 0U);
-    const smp::PortInfo wanted = operations_.applied_as_diags(port.info());
+    constexpr Lid unlikely_lid{0x1234};  // some nodes refuse a PortInfo without LIDs
+    smp::PortInfo read = port.info();
+    for (Lid* lid : {&read.lid, &read.master_sm_lid}) {
+      if (*lid == Lid{} || *lid == permissive_lid) *lid = unlikely_lid;
+    }
+    const smp::PortInfo wanted = operations_.applied(read);
     mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(port.node.path, modifier, wanted);
     const smp::PortInfo after = stack.manners().take(std::move(answer), "smp set portinfo failed");
     report.after = port;

@@ -16,6 +16,8 @@
 namespace ib::tools::ibportstate {
 namespace {
 
+using subnet::SettingChange;
+
 // The fields of PortInfo that infiniband-diags shows.
 constexpr std::string_view state_fields[]{"port_state",
                                           "port_physical_state",
@@ -34,10 +36,10 @@ constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_
 
 AttributeText shown(const CommonOptions& options, const ObservedPort& at) { return {options, smp::PortInfo::info(), at.bytes}; }
 
-bool hides(const Change& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
+bool hides(const SettingChange& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
 
 /// "5 -> 3", or `hidden` for a key.
-std::string values_of(const Change& change, Keys keys, std::string_view hidden) {
+std::string values_of(const SettingChange& change, Keys keys, std::string_view hidden) {
   if (hides(change, keys)) return std::string(hidden);
   return fmt::format("{} -> {}", worded(*change.field, change.from), worded(*change.field, change.to));
 }
@@ -165,7 +167,7 @@ void PortSetReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", port.node.path);
   sink.value("port_num", port.number);
   sink.value("dry_run", dry_run);
-  sink.objects("changes", changes, [&](const Change& change) {
+  sink.objects("changes", changes, [&](const SettingChange& change) {
     sink.value("attribute", change.attribute->iba_name);
     sink.value("field", change.field->name);
     for (const auto& [key, value] : {std::pair{"from", change.from}, {"to", change.to}}) {
@@ -191,14 +193,14 @@ void PortSetReport::text(TextOut& out) const {
   }
   if (!dry_run) return;
   out.print("# Would set on {}\n", place_of(port));
-  for (const Change& change : changes) {
+  for (const SettingChange& change : changes) {
     out.print("{:.<25}{}\n", styled_name(*change.field, NameStyle::saquery), values_of(change, options.keys, "(not displayed)"));
   }
 }
 
 std::string PortSetReport::what_changed() const {
   std::string text = place_of(port) + ':';
-  for (const Change& change : changes) {
+  for (const SettingChange& change : changes) {
     text += fmt::format("{} {} {}", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery),
                         values_of(change, options.keys, "set"));
   }

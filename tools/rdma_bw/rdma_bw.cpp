@@ -6,13 +6,17 @@
 #include <cctype>
 
 #include "path/json.hpp"
+#include "sa/resolve.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/rdma_bw/bandwidth.hpp"
+#include "tools/frame/progress.hpp"
+#include "verbs/bandwidth.hpp"
 
 namespace ib::tools {
 namespace {
 
-double megabytes_per_second(const BandwidthMessage& what, async::Duration time) {
+using verbs::BandwidthResult;
+
+double megabytes_per_second(const verbs::BandwidthPlan& what, async::Duration time) {
   const double seconds = std::chrono::duration<double>(time).count();
   return seconds > 0 ? static_cast<double>(what.size) * what.iterations / 1e6 / seconds : 0;
 }
@@ -64,11 +68,12 @@ class RdmaBw final : public Command {
         "writes to it. Without, it is that server, for one test.");
     set.number("-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", {.low = 1});
     set.flag("-6 --ipv6", ipv6_, "Use IPv6 only.");
-    set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end requests it.");
+    set.flag("-b --bidirectional", plan_.bidirectional, "Measure both directions at once; it is enough that one end requests it.");
     set.text("-d --ib-dev", common.device, "DEV", "As -C.");
     set.value("-i --ib-port", "PORT", "Use this port of the device.",
               [&common](std::string_view text) { common.port = std::to_string(parse_integer(text, "--ib-port", 1, 254)); });
-    set.number("-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.", {1, BandwidthMessage::most_bytes});
+    set.number("-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.",
+               {1, verbs::BandwidthMessage::most_bytes});
     set.number("-e --num-sge", plan_.pieces, "NUM", "Gather each write from this many pieces of memory (1).", {1, 1024});
     set.number("-t --tx-depth", plan_.depth, "NUM", "Keep this many writes on their way at once (100).", {1, 16384});
     set.number("-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", {.low = 1});
@@ -78,17 +83,26 @@ class RdmaBw final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     require_connections(session.stack());
     const bool client = server_.has_value();
-    BandwidthTest test(session.stack(), client, plan_, bidirectional_);
+    Stack& stack = session.stack();
+    verbs::BandwidthTest::FindPath resolve;
+    if (!client) resolve = [&stack](const path::Path& to) { return path_to(stack, to); };
+    path::Path from = path::IbPath();
+    from.ib().end_port = &stack.host().end_port();
+    stack.apply_options(from);
+    verbs::BandwidthTest test(from.ib(), plan_, std::move(resolve));
     async::TcpStream stream = co_await peer(session.host());
     const std::function<void()> announced = [&] { announce(emit, test.result()); };
-    co_await test.run(std::move(stream), announced);
+    const std::function<void(std::uint32_t)> progress = [&](std::uint32_t count) {
+      stack.progress().count(count, test.result().plan.iterations, "iterations");
+    };
+    co_await test.run(std::move(stream), announced, progress);
     emit(RdmaBwReport(client, test.result()));
   }
 
  private:
   async::Task<async::TcpStream> peer(Host& host) const {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
-    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, bandwidth_patience);
+    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, verbs::bandwidth_patience);
     async::TcpListener listener(port_, version);
     host.debug(1, fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();
@@ -104,18 +118,27 @@ class RdmaBw final : public Command {
     stack.require_lids();
   }
 
+  static async::Task<path::Path> path_to(Stack& stack, path::Path to) {
+    if (stack.host().end_port().link_layer == sys::LinkLayer::ethernet) {
+      sa::complete_roce(to.ib());  // a user may have verbs only
+      co_return to;
+    }
+    sa::PathResolver resolver(stack.transactor(), 0);
+    co_return co_await resolver.resolve(std::move(to));
+  }
+
   static void announce(Emit& emit, const BandwidthResult& result) {
-    const BandwidthMessage &plan = result.plan, &remote = result.remote;
+    const verbs::BandwidthPlan& plan = result.plan;
     emit.heading(fmt::format("path to peer {}", to_spec(path::Path(result.path))));
-    emit.heading(fmt::format("MR peer raddr={:x} peer rkey={:x}", remote.address, remote.remote_key));
+    emit.heading(fmt::format("MR peer raddr={:x} peer rkey={:x}", result.remote.address, result.remote.remote_key));
     emit.heading(fmt::format("{} iterations of {} is {} bytes", plan.iterations, plan.size, plan.size * plan.iterations));
     emit.flush();  // the rest takes its time
   }
 
   std::optional<std::string> server_;
   std::uint16_t port_ = 4444;
-  bool ipv6_{}, bidirectional_{};
-  BandwidthPlan plan_;
+  bool ipv6_{};
+  verbs::BandwidthPlan plan_;
 };
 
 }  // namespace

@@ -57,20 +57,16 @@ class SetNodedesc final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     NodedescReport report;
     report.set = !view_ && !name_.empty();
+    report.dry_run = report.set && session.host().options().dry_run;
     for (const sys::Device* device : chosen(session.host())) {
-      if (report.set) {
-        report.devices.push_back({device, name_, device->node_description});
-      } else {
-        std::string description = co_await description_of(session.stack(), *device);
-        report.devices.push_back({device, std::move(description)});
-      }
+      std::string description = name_;
+      if (!report.set) description = co_await description_of(session.stack(), *device);
+      report.devices.push_back({device, std::move(description), device->node_description});
     }
-    if (report.set) {
-      // All of them or none, as far as can be known before.
-      for (const auto& named : report.devices) on_attribute(*named.device, [](const std::string& path) { sys::check_writable(path); });
-      report.dry_run = session.host().options().dry_run;
+    // All of them or none, as far as can be known before.
+    for (const bool writes : {false, true}) {
       for (const auto& named : report.devices) {
-        if (!report.dry_run) on_attribute(*named.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
+        if (report.set && !(writes && report.dry_run)) set_description(*named.device, writes);
       }
     }
     emit(report);
@@ -94,10 +90,11 @@ class SetNodedesc final : public Command {
     co_return std::string(fixed_text(answer.node_string));
   }
 
-  template <class Act>
-  static void on_attribute(const sys::Device& device, Act act) {
+  /// Writes the description, or only finds out whether it can be written.
+  void set_description(const sys::Device& device, bool writes) const {
+    const std::string path = fmt::format("{}/class/infiniband/{}/node_desc", sys::sysfs_root(), device.name);
     try {
-      act(fmt::format("{}/class/infiniband/{}/node_desc", sys::sysfs_root(), device.name));
+      writes ? sys::write_attribute(path, name_) : sys::check_writable(path);
     } catch (SysError& error) {
       const bool denied = error.code() == EACCES || error.code() == EPERM;
       error.note(fmt::format("Can't set the node description of {}{}", device.name, denied ? ": only root may" : ""));

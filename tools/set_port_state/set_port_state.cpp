@@ -41,14 +41,21 @@ struct PortToSet {
 };
 
 struct StateChange {
-  std::string_view name, done;
+  std::string_view name, option, help, done;
   smp::PortPhysicalState physical_state = smp::PortPhysicalState::no_change;
   smp::PortState state = smp::PortState::no_change;
+
+  smp::PortInfo applied(const smp::PortInfo& read) const {
+    return subnet::PortChange{.state = state, .physical_state = physical_state}.applied(read);
+  }
 };
-constexpr StateChange disable{"disable", "Disabled", smp::PortPhysicalState::disabled};
-constexpr StateChange enable{"enable", "Enabled", smp::PortPhysicalState::polling};
-/// Initialize cannot be set: a link that was taken down comes back in it (IBA 14.2.5.6).
-constexpr StateChange init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
+constexpr StateChange state_changes[]{
+    {"disable", "--disable", "Take the links down and keep them down.", "Disabled", smp::PortPhysicalState::disabled},
+    {"enable", "--enable", "Let the links come up.", "Enabled", smp::PortPhysicalState::polling},
+    // Initialize cannot be set: a link that was taken down comes back in it (IBA 14.2.5.6).
+    {"init", "--init", "Take the links down; they come back in the state Initialize.", "Took down", smp::PortPhysicalState::no_change,
+     smp::PortState::down}};
+constexpr const StateChange &disable = state_changes[0], &init = state_changes[2];
 
 struct PortStateReport final : FabricReport {
   PortStateReport(const Fabric& of, bool is_dry_run, bool all) : FabricReport(of), dry_run(is_dry_run), all_ports(all) {}
@@ -78,15 +85,6 @@ struct PortStateReport final : FabricReport {
   }
 };
 
-/// A path for SMPs to `node` by `route`.
-path::Path path_by(Stack& stack, path::IbDrPath route, const subnet::Node& node) {
-  route.end_port = &stack.host().end_port();
-  route.expected_node_guid = node.guid();
-  path::Path path = route;
-  stack.apply_options(path);
-  return path;
-}
-
 /// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
 void report_failed(Host& host, Fabric& fabric, const PortToSet& port, const std::shared_ptr<const mad::MadError>& error,
                    std::string_view what) {
@@ -103,9 +101,7 @@ class SetPortState final : public Command {
         "Each port is reached by a directed route over none of the links that are named,\n"
         "so that one command can cut a fabric in two: all ports are then on this side of\n"
         "the cut. Without --disable, --enable or --init nothing is set.");
-    add_action(set, disable, "--disable", "Take the links down and keep them down.");
-    add_action(set, enable, "--enable", "Let the links come up.");
-    add_action(set, init, "--init", "Take the links down; they come back in the state Initialize.");
+    for (const StateChange& change : state_changes) set.action(change.option, change.help, [this, &change] { action_ = &change; });
     set.one_of({"--disable", "--enable", "--init"});
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     add_live_discovery(set, discovery_);
@@ -141,10 +137,6 @@ class SetPortState final : public Command {
   }
 
  private:
-  void add_action(OptionSet& set, const StateChange& action, std::string_view names, std::string_view help) {
-    set.action(names, help, [this, &action] { action_ = &action; });
-  }
-
   /// Reads a port, and refuses one that must not be disabled. Returns the error of a node that did not answer.
   async::Task<std::shared_ptr<const mad::MadError>> read(mad::Transactor& transactor, const subnet::Subnet& subnet, PortToSet& port) const {
     // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
@@ -173,10 +165,7 @@ class SetPortState final : public Command {
     std::string changed;
     std::vector<PortToSet> done;
     for (const PortToSet& port : ports) {
-      smp::PortInfo wanted = subnet::no_change(port.info);
-      wanted.port_physical_state = action_->physical_state;
-      wanted.port_state = action_->state;
-      mad::Result<smp::PortInfo> answer = co_await stack.smp_transactor().try_subn_set(port.path, port.number, wanted);
+      mad::Result<smp::PortInfo> answer = co_await stack.smp_transactor().try_subn_set(port.path, port.number, action_->applied(port.info));
       if (answer) {
         changed += (changed.empty() ? " " : ", ") + port.name;
         done.push_back(port);
@@ -213,8 +202,11 @@ class SetPortState final : public Command {
   }
 
   static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, PortToSet& chosen) {
-    if (const auto found = routes.to(chosen.end_port)) {
-      chosen.path = path_by(stack, *found, subnet.node(subnet.port(chosen.end_port).node));
+    if (auto found = routes.to(chosen.end_port)) {
+      found->end_port = &stack.host().end_port();
+      found->expected_node_guid = subnet.node_of(chosen.end_port).guid();
+      chosen.path = *found;
+      stack.apply_options(chosen.path);
       return;
     }
     std::string text = fmt::format("No DR path exists to {} port {}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
@@ -281,10 +273,8 @@ class InitAllPorts final : public Command {
   /// to be set by this path, and their links are taken down from the other end.
   void add_node(Stack& stack, const Fabric& fabric, subnet::NodeIndex at, std::vector<PortToSet>& ports) const {
     const subnet::Node& node = fabric.subnet.node(at);
-    path::IbDrPath route;
-    route.retries = *discovery_.retries;
-    route.hops = static_cast<std::uint8_t>(subnet::route_to(fabric.subnet, at, route.route));
-    const path::Path path = path_by(stack, route, node);
+    path::Path path = subnet::smp_path(fabric.subnet, at, stack.here());
+    path.ib().retries = *discovery_.retries;
     const std::string_view name = subnet::name_of(node, &fabric.names);
     const auto add = [&](std::uint8_t number) {
       const subnet::Port& port = fabric.subnet.port(node.first_port + number);
@@ -301,44 +291,37 @@ class InitAllPorts final : public Command {
 
   /// Sets the ports down one by one. In a dry run finds out which ports would be set. The report then lists these ports.
   static async::Task<> set_all(Stack& stack, Fabric& fabric, PortStateReport& report) {
-    std::size_t done = 0;
+    mad::Transactor& transactor = stack.smp_transactor();
     std::vector<PortToSet> wanted;
-    for (const PortToSet& each : report.ports) {
-      stack.progress().count(done++, report.ports.size(), "ports");
-      const mad::Result<bool> was_set = co_await set_down(stack.smp_transactor(), each.path, each.number, report.dry_run);
-      if (was_set) {
-        if (*was_set) wanted.push_back(each);
-        if (*was_set && !report.dry_run) ++report.ports_set;
+    for (std::size_t done = 0; done < report.ports.size(); ++done) {
+      const PortToSet& port = report.ports[done];
+      stack.progress().count(done, report.ports.size(), "ports");
+      // The sweep has read it, but a Set at the other end may have taken the link down since.
+      const mad::Result<smp::PortInfo> info =
+          co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), subnet::read_before_set);
+      std::shared_ptr<const mad::MadError> error = info ? nullptr : info.shared_error();
+      if (info && !carries_data(info->port_state)) continue;
+      if (info && report.dry_run) {  // without a dry run each Set checks this
+        const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, port.path);
+        if (!node) error = node.shared_error();
+      } else if (info) {
+        const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(port.path, port.number, init.applied(*info));
+        if (!answer) error = answer.shared_error();
+      }
+      if (!error) {
+        wanted.push_back(port);
         continue;
       }
       ++report.ports_failed;
-      report_failed(stack.host(), fabric, each, was_set.shared_error(),
-                    fmt::format("Failed to set port state of {} by {}", each.name, mad::target_text(each.path)));
+      report_failed(stack.host(), fabric, port, error,
+                    fmt::format("Failed to set port state of {} by {}", port.name, mad::target_text(port.path)));
     }
     if (report.dry_run) {
       report.ports = std::move(wanted);
       co_return;
     }
+    report.ports_set = wanted.size();
     stack.host().note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.ports.size()));
-  }
-
-  /// False if nothing was set, because the link has been taken down from its other end since.
-  static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number, bool dry_run) {
-    // The sweep has read it, but a Set at the other end may have changed it since.
-    const mad::Result<smp::PortInfo> info =
-        co_await transactor.try_subn_get<smp::PortInfo>(path, number, smp::PortInfo(), subnet::read_before_set);
-    if (!info) co_return info.shared_error();
-    if (!carries_data(info->port_state)) co_return false;
-    if (dry_run) {  // without a dry run each Set checks this
-      const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, path);
-      if (!node) co_return node.shared_error();
-      co_return true;
-    }
-    smp::PortInfo wanted = subnet::no_change(*info);
-    wanted.port_state = smp::PortState::down;
-    const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(path, number, wanted);
-    if (!answer) co_return answer.shared_error();
-    co_return true;
   }
 
   bool dry_run_{}, yes_{};

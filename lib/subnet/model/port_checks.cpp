@@ -126,6 +126,34 @@ Mismatches check_lids(const Subnet& subnet, PortIndex at) {
   return findings;
 }
 
+Mismatches check_ids(const Subnet& subnet, IdOwners& owners, PortIndex at) {
+  Mismatches findings;
+  const std::string place = fmt::format("lid {} port {}", subnet.lid(at).value, subnet.port(at).number);
+  const auto add = [&findings](std::string words) { findings.push_back({.error = true, .words = std::move(words)}); };
+  const unsigned base = subnet.port(at).has_info ? subnet.lid(at).value : 0;
+  if (base == 0 && subnet.port(at).has_info) add(fmt::format("The LID is 0, at {}", place));
+  const unsigned end = base == 0 ? 0 : base + (1U << subnet.lmc(at));
+  for (unsigned lid = base; lid < end; ++lid) {
+    const PortIndex other = IdOwners::before(owners.lids, lid, at);
+    if (other == none) continue;
+    add(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet.end_port_guid(other)), to_text(subnet.end_port_guid(at)), place));
+    break;
+  }
+  const Guid node_guid = subnet.node_of(at).guid(), port_guid = subnet.end_port_guid(at);
+  const PortIndex of_node = IdOwners::before(owners.node_guids, node_guid, at);
+  const PortIndex of_port = IdOwners::before(owners.port_guids, port_guid, at);
+  const auto check_guid = [&](std::string_view what, Guid guid, bool is_double) {
+    if (guid == Guid{}) {
+      add(fmt::format("The {} GUID is 0, at {}", what, place));
+    } else if (is_double) {
+      add(fmt::format("Duplicate {} GUIDs found, GUID {} at {}", what, to_text(guid), place));
+    }
+  };
+  check_guid("node", node_guid, of_node != none && subnet.port(of_node).node != subnet.port(at).node);
+  check_guid("port", port_guid, of_port != none);
+  return findings;
+}
+
 Mismatch other_port_guid(Guid of_sa, Guid own) {
   return {.error = true,
           .field = "portGUID",

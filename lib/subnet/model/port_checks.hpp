@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "iba/types.hpp"
@@ -58,6 +59,21 @@ Mismatches check_link_width(const Subnet& subnet, PortIndex port);
 /// The active speed of a trained link should be the highest speed that both ends support. Nothing is checked where one end is not known.
 Mismatches check_link_speed(const Subnet& subnet, PortIndex port);
 Mismatches check_lids(const Subnet& subnet, PortIndex port);
+
+/// The first port that was found with each LID and GUID.
+struct IdOwners {
+  std::unordered_map<unsigned, PortIndex> lids;
+  std::unordered_map<Guid, PortIndex> node_guids, port_guids;
+
+  /// The port that was found with `id` before, else none: it is `port` now.
+  template <class Id>
+  static PortIndex before(std::unordered_map<Id, PortIndex>& owners, const Id& id, PortIndex port) {
+    const auto [known, is_new] = owners.try_emplace(id, port);
+    return is_new ? none : known->second;
+  }
+};
+/// The LID and the GUIDs of an end port should not be zero, and none of the ports in `owners` should have them. The port is added to these.
+Mismatches check_ids(const Subnet& subnet, IdOwners& owners, PortIndex port);
 
 /// The PortGUID that the SA has for the port at a LID differs from the port's own.
 Mismatch other_port_guid(Guid of_sa, Guid own);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -115,13 +113,11 @@ bool is_this_host(const path::Path& path) {
   return path.directed() == nullptr && ib.dlid == ib.end_port->lid;
 }
 
-/// The words for the node of `peer`: its LID, or the route to it if it has no LID. The LID is preferred, because the route may
-/// lead over the link in question.
-async::Task<std::string> name_of(mad::Transactor& transactor, Peer peer) {
-  if (peer.info.lid.is_unicast()) co_return fmt::format("LID {}", peer.info.lid.value);
+/// The LID of a port, or of port 0 of its switch; 0 if it is not known.
+async::Task<Lid> lid_of(mad::Transactor& transactor, Peer peer) {
+  if (peer.info.lid.is_unicast()) co_return peer.info.lid;
   const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.path);
-  if (port0 && port0->lid.is_unicast()) co_return fmt::format("LID {}", port0->lid.value);
-  co_return mad::target_text(peer.path);
+  co_return port0 && port0->lid.is_unicast() ? port0->lid : Lid{};
 }
 
 async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
@@ -138,8 +134,9 @@ async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path,
   const mad::Result<Peer> peer = co_await find_peer(transactor, path, node, port, info, from_sa);
   if (!peer) co_return "use the other end of the link, which did not say what it is";
   if (is_this_host(peer->path) || (here.is_unicast() && peer->info.lid == here)) co_return linked_here;
-  const std::string name = co_await name_of(transactor, *peer);
-  co_return fmt::format("use the other end of the link, port {} of {}", peer->port, name);
+  const Lid lid = co_await lid_of(transactor, *peer);  // rather than the route, which may lead over the link in question
+  co_return fmt::format("use the other end of the link, port {} of {}", peer->port,
+                        lid != Lid{} ? fmt::format("LID {}", lid.value) : mad::target_text(peer->path));
 }
 
 /// Whether SMPs to the node at `path` come in through its port `port`, or its answers leave through that port. Port 0 means the port
@@ -165,6 +162,16 @@ async::Task<mad::Result<bool>> carries_our_smps(mad::Transactor& transactor, pat
 }
 
 }  // namespace
+
+async::Task<std::optional<Peer>> peer_by_lid(mad::Transactor& transactor, Peer peer, path::IbPath like) {
+  like.dlid = co_await lid_of(transactor, peer);
+  if (like.dlid == Lid{}) co_return std::nullopt;
+  like.slid = like.end_port->lid;
+  const path::Path path = like;
+  const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, peer.port);
+  if (!info) co_return std::nullopt;
+  co_return Peer{path, peer.port, *info};
+}
 
 async::Task<> check_carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
                                      bool from_sa) {

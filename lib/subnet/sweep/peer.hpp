@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "async/task.hpp"
 #include "iba-gen/smp.hpp"
@@ -26,6 +27,11 @@ struct Peer {
 /// from the SA at once. Throws Error if the SA contradicts itself.
 async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
                                          smp::PortInfo info, bool from_sa = false);
+
+/// Reads a peer by its LID or the LID of its switch, if it was found by a directed route from a LID. `like` is a path of SMPs by LID. Not
+/// every fabric answers such routes, and LocalPortNum is the port through which the request came in: what is read by LID does not depend on
+/// how the peer was found. Nothing if there is no LID, or no answer.
+async::Task<std::optional<Peer>> peer_by_lid(mad::Transactor& transactor, Peer peer, path::IbPath like);
 
 /// Not every fabric answers directed routes that start at a LID ("combined", IBA 14.2.2): makes a request on such a route one short try.
 /// Without an answer, something else is tried first.

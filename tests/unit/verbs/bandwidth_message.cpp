@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The messages of rdma_bw: what one end packs the other reads, and nothing else is believed.
-#include "tools/rdma_bw/bandwidth_message.hpp"
+#include "verbs/bandwidth.hpp"
 
 #include "base/error.hpp"
 #include "iba/text.hpp"
 #include "support/catch.hpp"
 
-namespace tools_bandwidth_message_tests {
+namespace verbs_bandwidth_message_tests {
 
-using ib::tools::BandwidthMessage;
-using ib::tools::BandwidthStage;
+using ib::verbs::BandwidthMessage;
+using ib::verbs::BandwidthStage;
 
 namespace {
 
@@ -127,4 +127,4 @@ TEST_CASE("rdma_bw: impossible values are refused") {
   CHECK(complaint([](auto&) {}) == "nothing");
 }
 
-}  // namespace tools_bandwidth_message_tests
+}  // namespace verbs_bandwidth_message_tests

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/rdma_bw/bandwidth_message.hpp"
+#include "verbs/bandwidth.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 
-namespace ib::tools {
+namespace ib::verbs {
 namespace {
 
 constexpr std::string_view magic = "IBTRDMBW";
@@ -29,59 +30,41 @@ void check_end(const BandwidthMessage& m) {
   if (m.path.sl > 15 || m.path.rate > 63 || m.path.flow_label >= 1U << 20) bad("an impossible path");
 }
 
-/// Calls `each(place, member)` for the members of an offer or answer but the flags.
-template <class Message, class Each>
-void for_each_member(Message& m, const Each& each) {
-  each(12, m.qpn);
-  each(16, m.psn);
-  each(20, m.remote_key);
-  each(24, m.address);
-  each(32, m.size);
-  each(40, m.iterations);
-  each(48, m.gid);
-  each(64, m.mtu);
-  each(65, m.ack_delay);
-  each(66, m.path.slid);
-  each(68, m.path.dlid);
-  each(70, m.path.pkey);
-  each(72, m.path.sl);
-  each(73, m.path.rate);
-  each(74, m.path.packet_life_time);
-  each(75, m.path.hop_limit);
-  each(76, m.path.traffic_class);
-  each(80, m.path.flow_label);
-}
-
-void unpack_end(BandwidthMessage& m, const std::uint8_t* p) {
-  m.bidirectional = (p[flags_at] & flag_bidirectional) != 0;
-  m.path.has_grh = (p[flags_at] & flag_grh) != 0;
-  for_each_member(m, [p]<class T>(std::size_t at, T& member) {
-    if constexpr (requires { member.has_value(); }) {
-      member = p[at];
-    } else if constexpr (requires { member.value; }) {
-      member.value = load_be<decltype(member.value)>(p + at);
-    } else if constexpr (requires { member.bytes; }) {
-      std::copy_n(p + at, member.bytes.size(), member.bytes.begin());
+/// Reads the members of an offer or answer from the message at `p`, or writes them there if its bytes are not const.
+template <class Byte>
+void transfer(BandwidthMessage& m, Byte* p) {
+  constexpr bool reads = std::is_const_v<Byte>;
+  const auto number = [p]<class T>(std::size_t at, T& value) {
+    if constexpr (reads) {
+      value = load_be<T>(p + at);
     } else {
-      member = load_be<T>(p + at);
+      store_be(p + at, value);
     }
-  });
-  check_end(m);
-}
-
-void pack_end(const BandwidthMessage& m, std::uint8_t* p) {
-  p[flags_at] = static_cast<std::uint8_t>((m.bidirectional ? flag_bidirectional : 0) | (m.path.has_grh ? flag_grh : 0));
-  for_each_member(m, [p](std::size_t at, const auto& member) {
-    if constexpr (requires { member.has_value(); }) {
-      p[at] = member.value_or(0);
-    } else if constexpr (requires { member.value; }) {
-      store_be(p + at, member.value);
-    } else if constexpr (requires { member.bytes; }) {
-      std::ranges::copy(member.bytes, p + at);
-    } else {
-      store_be(p + at, member);
-    }
-  });
+  };
+  auto flags = static_cast<std::uint8_t>((m.bidirectional ? flag_bidirectional : 0) | (m.path.has_grh ? flag_grh : 0));
+  number(flags_at, flags);
+  m.bidirectional = (flags & flag_bidirectional) != 0;
+  m.path.has_grh = (flags & flag_grh) != 0;
+  number(12, m.qpn);
+  number(16, m.psn);
+  number(20, m.remote_key);
+  number(24, m.address);
+  number(32, m.size);
+  number(40, m.iterations);
+  for (std::size_t at = 0; at < m.gid.bytes.size(); ++at) number(48 + at, m.gid.bytes[at]);
+  number(64, m.mtu);
+  number(65, m.ack_delay);
+  number(66, m.path.slid.value);
+  number(68, m.path.dlid.value);
+  number(70, m.path.pkey.value);
+  number(72, m.path.sl);
+  number(73, m.path.rate);
+  std::uint8_t life_time = m.path.packet_life_time.value_or(0);
+  number(74, life_time);
+  m.path.packet_life_time = life_time;
+  number(75, m.path.hop_limit);
+  number(76, m.path.traffic_class);
+  number(80, m.path.flow_label);
 }
 
 }  // namespace
@@ -91,7 +74,10 @@ BandwidthMessage::Wire BandwidthMessage::pack() const {
   std::ranges::copy(magic, wire.begin());
   store_be(&wire[version_at], protocol);
   wire[stage_at] = static_cast<std::uint8_t>(stage);
-  if (stage == BandwidthStage::offer || stage == BandwidthStage::answer) pack_end(*this, wire.data());
+  if (stage == BandwidthStage::offer || stage == BandwidthStage::answer) {
+    BandwidthMessage copy = *this;
+    transfer(copy, wire.data());
+  }
   if (stage == BandwidthStage::done) store_be(&wire[nanoseconds_at], nanoseconds);
   if (stage == BandwidthStage::failed) std::ranges::copy(std::string_view(text).substr(0, wire_size - text_at), &wire[text_at]);
   return wire;
@@ -106,7 +92,8 @@ BandwidthMessage BandwidthMessage::unpack(const Wire& wire) {
   switch (message.stage) {
     case BandwidthStage::offer:
     case BandwidthStage::answer:
-      unpack_end(message, wire.data());
+      transfer(message, wire.data());
+      check_end(message);
       break;
     case BandwidthStage::ready:
       break;
@@ -122,4 +109,4 @@ BandwidthMessage BandwidthMessage::unpack(const Wire& wire) {
   return message;
 }
 
-}  // namespace ib::tools
+}  // namespace ib::verbs
