@@ -7,9 +7,9 @@
 #include <string>
 
 #include "iba/queries.hpp"
+#include "man/json_words.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/help.hpp"
-#include "tools/frame/json_words.hpp"
 
 namespace {
 
@@ -28,9 +28,7 @@ Tree command_json(const CommandInfo& info) {
   const ib::tools::CommandLine line(info);
   const OptionSet& set = line.set;
   Tree options = Tree::array();
-  for (const Option& option : set.options()) {
-    if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
-  }
+  for (const Option& option : set.options()) options.push_back(option_json(option));
   return {{"name", info.name},       {"group", group_heading(info.group)},   {"summary", info.summary}, {"operands", set.operand_line()},
           {"changes", info.changes}, {"legacy", info.make_diags != nullptr}, {"options", options}};
 }
@@ -55,7 +53,7 @@ int main() {
   for (const JsonWord& word : json_words())
     words.push_back({{"key", word.key},
                      {"type", type_name(word)},
-                     {"coded", word.kind.coded},
+                     {"coded", word.value.coded},
                      {"measure", name(word.measure.kind)},
                      {"unit", word.measure.unit},
                      {"meaning", word.meaning}});

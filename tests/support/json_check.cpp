@@ -9,7 +9,8 @@
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "tools/frame/json_words.hpp"
+#include "man/json_words.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ibtest {
 namespace {
@@ -92,15 +93,15 @@ class Checker {
     if (key.ends_with("_text") && ib::tools::find_json_word(key) == nullptr) {
       const std::string number = key.substr(0, key.size() - 5);
       const JsonWord* coded = ib::tools::find_json_word(number);
-      if (coded == nullptr || !coded->kind.coded || !siblings.contains(number)) complain(where, "no coded value goes with it", value);
+      if (coded == nullptr || !coded->value.coded || !siblings.contains(number)) complain(where, "no coded value goes with it", value);
       if (!value.is_null() && (!value.is_string() || value == "")) complain(where, "neither a word nor null", value);
       return;
     }
     const JsonWord* word = ib::tools::find_json_word(key);
     if (word == nullptr) return complain(where, "not in the dictionary", value);
-    if (word->kind.coded && !siblings.contains(key + "_text")) complain(where, "has no " + key + "_text", value);
+    if (word->value.coded && !siblings.contains(key + "_text")) complain(where, "has no " + key + "_text", value);
     if (value.is_null()) return;
-    if (!word->kind.list) return element(where, *word, value, siblings);
+    if (!word->value.list) return element(where, *word, value, siblings);
     if (!value.is_array()) return complain(where, "no list", value);
     for (std::size_t at = 0; at < value.size(); ++at) {
       if (!value[at].is_null()) element(where + "[" + std::to_string(at) + "]", *word, value[at], siblings);
@@ -108,12 +109,12 @@ class Checker {
   }
 
   void element(const std::string& where, const JsonWord& word, const json& value, const json& siblings) {
-    if (!is_of(word.kind.type, value)) return complain(where, "not of type " + type_name(word), value);
+    if (!is_of(word.value.type, value)) return complain(where, "not of type " + type_name(word), value);
     if (word.key == "match") return match(where, value, siblings);
     if (word.key == "umad") return umad(where, value);
     if (word.key == "levels") return levels(where, value);
-    if (word.kind.type == JsonType::object) return object(where, value);
-    if (word.kind.type != JsonType::fields) return;
+    if (word.value.type == JsonType::object) return object(where, value);
+    if (word.value.type != JsonType::fields) return;
     const StructInfo* info = nullptr;
     for (const char* name : word.key == "mad" ? std::array{"format", "format"} : std::array{"attribute", "structure"}) {
       if (siblings.contains(name) && siblings[name].is_string()) info = ib::find_struct(siblings[name].get<std::string>());

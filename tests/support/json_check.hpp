@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The JSON of a command held against the dictionary of keys (tools/frame/json_words.hpp) and against iba-defs.
+// The JSON of a command held against the dictionary of keys (man/json_words.hpp) and against iba-defs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -26,9 +26,21 @@ struct Candidate {
   std::string help;  ///< may be empty
 };
 
-struct Candidates {
+struct Candidates final : Report {
   std::vector<Candidate> words;
   bool files{};  ///< the last word, or its part after "--NAME=", may be the name of a file
+
+  void visit(report::Sink& sink) const override {
+    sink.objects("words", words, [&](const Candidate& candidate) {
+      sink.value("word", candidate.word);
+      sink.text_or_null("help", candidate.help);
+    });
+    sink.value("files", files);
+  }
+  void text(TextOut& out) const override {
+    for (const Candidate& candidate : words) out.print("{}{}{}\n", candidate.word, candidate.help.empty() ? "" : "\t", candidate.help);
+    if (files) out.write(":files\n");
+  }
 };
 
 bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'); }
@@ -55,14 +67,11 @@ std::set<std::string> stored_node_names(const std::string& file) {
   return names;
 }
 
-/// The words that are offered; none where what stands before them is wrong.
-std::vector<std::string> words_of(const OfferedWords& offered) { return offered ? or_nothing(offered) : std::vector<std::string>(); }
-
-/// The words behind the name of a command.
+/// A line of words of which `set` has the options and operands.
 class Line {
  public:
-  Line(const World& world, const CommandInfo& info, const std::vector<std::string>& words)
-      : line_(info, &world), word_(words.back()), from_(world.from) {
+  Line(const OptionSet& set, const World& world, const std::vector<std::string>& words)
+      : set_(set), word_(words.back()), from_(world.from) {
     read({words.begin(), words.end() - 1});
   }
 
@@ -114,6 +123,9 @@ class Line {
     return !all.empty() && all.back().repeated ? &all.back() : nullptr;
   }
 
+  /// The words that are offered; none where what stands before them is wrong.
+  static std::vector<std::string> offered(const OfferedWords& words) { return words ? or_nothing(words) : std::vector<std::string>(); }
+
   void add(const std::string& word, std::string_view help = {}) {
     if (word.starts_with(word_)) found_.words.push_back({word, std::string(help)});
   }
@@ -124,7 +136,7 @@ class Line {
     std::string list = before;  // "lft,mft": the last part is completed
     if (const std::size_t comma = word_.rfind(','); comma != std::string::npos && option.metavar.find(',') != std::string::npos)
       list = word_.substr(0, comma + 1);
-    for (const std::string& value : words_of(option.offered)) add(list + value);
+    for (const std::string& value : offered(option.offered)) add(list + value);
   }
 
   void add_attached_value() {
@@ -136,7 +148,7 @@ class Line {
   void add_options_of_set() {
     for (const Option& option : set_.options()) {
       if (option.names.empty()) {
-        if (option.letter != 0) add({'-', option.letter}, option.help);
+        add({'-', option.letter}, option.help);
         continue;
       }
       // The name that help shows, or else another one that begins so.
@@ -151,7 +163,7 @@ class Line {
     const Operand* const operand = current_operand();
     if (operand == nullptr) return;
     found_.files = names_file(operand->name);
-    for (const std::string& word : words_of(operand->offered)) add(word);
+    for (const std::string& word : offered(operand->offered)) add(word);
     if (!operand->is_target || !from_) return;
     for (const std::string& name : or_nothing([this] { return stored_node_names(*from_); })) {
       // A fabric gives no options. The scripts take a word that ends with = or [ for the beginning of one.
@@ -159,8 +171,7 @@ class Line {
     }
   }
 
-  CommandLine line_;
-  const OptionSet& set_ = line_.set;
+  const OptionSet& set_;
   std::string word_;
   std::optional<std::string> from_;  ///< the snapshot whose nodes are the targets
   std::size_t operands_ = 0;         ///< before the last word
@@ -183,45 +194,27 @@ Candidates command_names(std::string_view begin) {
   return found;
 }
 
-/// Values of an option that stands before the name of a command.
-Candidates value_of_common_option(const World& world, const std::string& option, std::string_view begin) {
-  CommonOptions common;
-  common.world = &world;
-  OptionSet set;
-  add_common(set, common, ~0U);
-  Candidates found;
-  const Option* const taken = set.takes_next(option);
-  if (taken == nullptr) return found;
-  found.files = names_file(taken->metavar);
-  for (const std::string& value : words_of(taken->offered))
-    if (value.starts_with(begin)) found.words.push_back({value, {}});
-  return found;
-}
-
 /// The candidates that begin with the last of `words`; `words` are the words behind "ibtool". Empty if the words before it do not determine
 /// the candidates. Sends nothing. The options of the line have no effect.
-Candidates candidates(const World& world, const std::vector<std::string>& words) {
+Candidates candidates(const World& world, std::vector<std::string> words) {
   if (words.empty()) return {};
   // Options of all commands may stand before the name. The command's line takes them as if they stood behind it.
-  std::size_t name = 0;
-  try {
-    name = leading_options(std::span(words).first(words.size() - 1));
-  } catch (const UsageError&) {
-    return {};
+  const auto name = or_nothing([&] { return std::optional(leading_options(std::span(words).first(words.size() - 1))); });
+  if (!name) return {};
+  if (*name + 1 == words.size()) return command_names(words.back());
+  if (*name >= words.size()) {  // the value of such an option
+    CommonOptions common;
+    common.world = &world;
+    OptionSet set;
+    add_common(set, common, ~0U);
+    add_general(set, common);
+    return Line(set, world, words).complete();
   }
-  if (name + 1 == words.size()) return command_names(words.back());
-  if (name >= words.size()) return value_of_common_option(world, words[words.size() - 2], words.back());
-  const CommandInfo* const info = find_command(words[name]);
+  const CommandInfo* const info = find_command(words[*name]);
   if (info == nullptr) return {};
-  std::vector<std::string> line = words;
-  line.erase(line.begin() + static_cast<std::ptrdiff_t>(name));
-  return Line(world, *info, line).complete();
-}
-
-std::vector<std::string> shells() {
-  std::vector<std::string> names;
-  for (const auto& [shell, script] : scripts) names.emplace_back(shell);
-  return names;
+  const CommandLine line(*info, &world);
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(*name));
+  return Line(line.set, world, words).complete();
 }
 
 struct ScriptReport final : Report {
@@ -234,23 +227,6 @@ struct ScriptReport final : Report {
   void text(TextOut& out) const override { out.write(script); }
 };
 
-struct WordsReport final : Report {
-  Candidates found;
-
-  void visit(report::Sink& sink) const override {
-    sink.objects("words", found.words, [&](const Candidate& candidate) {
-      sink.value("word", candidate.word);
-      sink.text_or_null("help", candidate.help);
-    });
-    sink.value("files", found.files);
-  }
-  void text(TextOut& out) const override {
-    for (const Candidate& candidate : found.words)
-      out.print("{}{}{}\n", candidate.word, candidate.help.empty() ? "" : "\t", candidate.help);
-    if (found.files) out.write(":files\n");
-  }
-};
-
 class Completion final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -259,7 +235,12 @@ class Completion final : public Command {
         "values, attributes and fields, the devices of this host, and the names of the\n"
         "nodes in the file of IBTOOL_FROM or --from.");
     set.words("SHELL|WORD", words_);
-    set.offer([this] { return words_.empty() ? shells() : std::vector<std::string>(); });
+    set.offer([this] {
+      std::vector<std::string> shells;
+      for (const auto& [shell, script] : scripts)
+        if (words_.empty()) shells.emplace_back(shell);
+      return shells;
+    });
     set.flag("--words", lists_,
              "For such a script: print the completions of the last WORD of the command line ibtool WORD..., one a line.");
     add_common(set, common, group_output);
@@ -267,22 +248,19 @@ class Completion final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (lists_) {
-      WordsReport report;
-      report.found = candidates(session.host().world(), words_);
-      emit(report);
+      emit(candidates(session.host().world(), words_));
       co_return;
     }
     if (words_.size() > 1) throw UsageError("Too many arguments: one SHELL is expected");
+    std::vector<std::string_view> shells;
     ScriptReport report;
     for (const auto& [shell, script] : scripts) {
+      shells.push_back(shell);
       if (shell == words_.front()) report.shell = shell, report.script = script;
     }
-    if (report.shell.empty()) {
-      const std::vector<std::string> all = shells();
-      const std::vector<std::string_view> known(all.begin(), all.end());
+    if (report.shell.empty())
       throw UsageError(fmt::format("There is no script for {}{} Try one of {}", in_quotes(words_.front()),
-                                   did_you_mean(words_.front(), known, "."), fmt::join(known, ", ")));
-    }
+                                   did_you_mean(words_.front(), shells, "."), fmt::join(shells, ", ")));
     emit(report);
   }
 

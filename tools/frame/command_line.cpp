@@ -93,7 +93,6 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
   parser.allow_extras();  // the operands
   std::vector<std::pair<Option*, std::string>> given;
   for (Option& option : options_) {
-    if (!option.is_reachable()) continue;
     const bool has_value = option.has_value || option.value_optional;
     const auto set_later = [&given, &option, has_value](const CLI::results_t& values) {
       given.emplace_back(&option, has_value ? values.front() : "");

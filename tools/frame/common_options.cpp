@@ -15,13 +15,15 @@
 #include <map>
 
 #include "base/escape.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "mad/channel/open.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/ibdiag_conf.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/world.hpp"
@@ -29,20 +31,27 @@
 namespace ib::tools {
 namespace {
 
-constexpr unsigned most_retries = 255;
+constexpr unsigned most_retries = 255, most_outstanding_smps = 4096;
+constexpr const char* default_ibdiag_conf = "/etc/infiniband-diags/ibdiag.conf";
 
-/// The whole of `text` as C's strtol() reads it; nothing unless it is within [low, high].
-std::optional<long> c_integer(const std::string& text, long low, long high) {
+/// The whole of `text` as C's strtoull() reads it: no digits are 0. Nothing if it does not read all.
+std::optional<std::uint64_t> whole_c_number(const std::string& text) {
   char* end = nullptr;
   errno = 0;
-  const long value = std::strtol(text.c_str(), &end, 0);
-  const bool is_number = errno == 0 && end != text.c_str() && *end == '\0';
-  return is_number && value >= low && value <= high ? std::optional(value) : std::nullopt;
+  const std::uint64_t value = std::strtoull(text.c_str(), &end, 0);
+  return errno == 0 && *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
+/// Throws DiagsFailure with `complaint` unless `text` is a number within [low, high].
+std::uint64_t diags_integer(const std::string& text, std::uint64_t low, std::uint64_t high, std::string complaint) {
+  const std::optional<std::uint64_t> value = whole_c_number(text);
+  if (text.empty() || !value || *value < low || *value > high) throw DiagsFailure(std::move(complaint));
+  return *value;
 }
 
 std::chrono::milliseconds diags_timeout(const std::string& text) {
-  if (const auto value = c_integer(text, 1, INT_MAX)) return std::chrono::milliseconds(*value);
-  throw DiagsFailure(fmt::format("Invalid timeout \"{}\".  Timeout requires a positive integer value < {}.", text, INT_MAX));
+  return std::chrono::milliseconds(diags_integer(
+      text, 1, INT_MAX, fmt::format("Invalid timeout \"{}\".  Timeout requires a positive integer value < {}.", text, INT_MAX)));
 }
 
 Lid diags_sm_lid(const std::string& text) {
@@ -52,9 +61,11 @@ Lid diags_sm_lid(const std::string& text) {
 }
 
 std::uint16_t diags_pkey_index(const std::string& text) {
-  if (const auto value = c_integer(text, 0, UINT16_MAX)) return static_cast<std::uint16_t>(*value);
-  throw DiagsFailure(fmt::format("Invalid P_Key index \"{}\".  Requires an integer in the range [0, {}].", text, UINT16_MAX));
+  return static_cast<std::uint16_t>(diags_integer(
+      text, 0, UINT16_MAX, fmt::format("Invalid P_Key index \"{}\".  Requires an integer in the range [0, {}].", text, UINT16_MAX)));
 }
+
+std::string not_a_key(std::string_view what) { return fmt::format("{}: not an unsigned integer of 64 bits", what); }
 
 /// The port number 0 means the first usable port in infiniband-diags, and in some of its releases each number below does.
 std::optional<std::string> diags_port(const CommonOptions& common, int number) {
@@ -104,14 +115,11 @@ void add_output(OptionSet& set, CommonOptions& common) {
 
 void add_keys(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
-  constexpr std::string_view m_key_spelling = "-y --m_key --m-key",
-                             m_key_help = "The M_Key of SMPs; anything but a number: read from the terminal.";
-  if (diags) {
-    set.value(m_key_spelling, "M_KEY", m_key_help,
-              [&common](const std::string& text) { common.m_key = parse_key(common, text, "M_Key", "Bad M_Key", true); });
-  } else {
-    add_key(set, common, m_key_spelling, common.m_key, "M_KEY", m_key_help);
-  }
+  set.value("-y --m_key --m-key", "M_KEY", "The M_Key of SMPs; anything but a number: read from the terminal.",
+            [&common, diags](const std::string& text) {
+              common.m_key =
+                  diags ? parse_key(common, text, "M_Key", "Bad M_Key", true) : parse_key(common, text, "M_KEY", not_a_key("--m_key"));
+            });
   // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
   set.value({"-Y --pkey-idx", "-Y"}, "INDEX", "P_Key table index for outgoing GMPs.", [&common, diags](const std::string& text) {
     common.pkey_index = diags ? diags_pkey_index(text) : parse_within<std::uint16_t>(text, "--pkey-idx", {});
@@ -160,27 +168,54 @@ void add_address(OptionSet& set, CommonOptions& common) {
   add("-G --Guid --guid", "The address is a GUID hex integer.", path::Form::guid);
 }
 
-/// Applies the settings of `file`. ibtool's dialect warns of its mistakes.
-void apply_config(const IbdiagConf& conf, const std::string& file, ConfReader reader, CommonOptions& common) {
-  const bool diags = reader == ConfReader::diags;
-  for (const ConfMistake& mistake : conf.mistakes)
-    if (!diags) common.world->log->warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
-  if (conf.device) common.device = conf.device;
-  if (conf.device && !diags) common.device_file = file;
-  if (conf.port && diags) common.port = diags_port(common, static_cast<int>(*conf.port));
-  if (conf.port && *conf.port != 0 && !diags) {
-    common.port = std::to_string(*conf.port);
-    common.port_file = file;
+/// Takes over NAME=VALUE of `file`. Throws UsageError for a mistake, whose message has no key.
+void apply_setting(CommonOptions& common, const std::string& file, std::string_view name, const std::string& text, bool diags) {
+  const std::uint64_t number = c_number(text);
+  const bool is_number = parse_number(text).has_value(), is_true = text.starts_with("TRUE") || text.starts_with("true");
+  const auto require = [diags](bool is_right, std::string why) {
+    if (!diags && !is_right) throw UsageError(std::move(why));
+  };
+  const auto require_within = [&](std::uint64_t low, std::uint64_t high) {
+    require(is_number && number >= low && number <= high, fmt::format("{}: {} is not within {}…{}", name, in_quotes(text), low, high));
+  };
+  const bool is_m_key = name.starts_with("m_key"), is_sa_key = name.starts_with("sa_key");
+  if (is_m_key || is_sa_key) require(is_number, not_a_key(name));
+  if (name.starts_with("CA")) {
+    common.device = text;
+    if (!diags) common.device_file = file;
+  } else if (name.starts_with("Port")) {
+    require_within(0, path::last_port);
+    if (diags) common.port = diags_port(common, static_cast<int>(number));
+    if (!diags && number != 0) common.port = std::to_string(number), common.port_file = file;
+  } else if (name.starts_with("timeout")) {
+    require_within(1, INT_MAX);
+    if (number != 0) common.timeout = std::chrono::milliseconds(std::min<std::uint64_t>(number, INT_MAX));
+  } else if (name.starts_with("MLX_EPI")) {
+    require(is_true || text == "FALSE" || text == "false", fmt::format("{}: {} is not TRUE or FALSE", name, in_quotes(text)));
+    common.mlnx_extended_port_info = is_true;
+  } else if (is_m_key) {
+    common.m_key = number;
+  } else if (is_sa_key) {
+    if (!diags || common.sends_sa_key) common.sm_key = number;
+  } else if (!name.starts_with("nd_format")) {  // which nothing prints
+    throw UsageError(fmt::format("no option is called {}", in_quotes(name)));
   }
-  if (conf.timeout && conf.timeout->count() > 0) common.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
-  if (conf.m_key) common.m_key = *conf.m_key;
-  if (conf.sa_key && (!diags || common.sends_sa_key)) common.sm_key = *conf.sa_key;
-  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
-  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
 }
 
-void apply_config_if_any(const std::string& file, ConfReader reader, CommonOptions& common) {
-  apply_config(IbdiagConf::read_if_any(file, reader), file, reader, common);
+/// Applies the settings of `file`. ibtool's dialect warns of its mistakes. Throws SysError if it cannot be read, and UsageError if it is
+/// not a regular file or is longer than 1 MiB.
+void read_config(CommonOptions& common, const std::string& file, Dialect dialect) {
+  constexpr std::size_t longest = std::size_t{1} << 20;
+  for (const std::string& mistake : apply_config(common, read_regular_file(file, longest), file, dialect))
+    if (dialect == Dialect::ibtool) common.world->log->warning(mistake);
+}
+
+/// As read_config(); a file that cannot be read sets nothing. The default file is optional, and so was the file of -z in infiniband-diags.
+void read_config_if_any(CommonOptions& common, const std::string& file, Dialect dialect) {
+  try {
+    read_config(common, file, dialect);
+  } catch (const SysError&) {
+  }
 }
 
 }  // namespace
@@ -208,15 +243,11 @@ std::string read_unseen(const World& world, std::string_view prompt) {
 void offer_devices(OptionSet& set, const CommonOptions& common, bool ports) {
   set.offer([&common, ports] {
     std::vector<std::string> names;
-    try {
-      const sys::DeviceList list = common.world->devices();
-      for (const auto& device : list.devices()) {
-        if (!ports) names.push_back(device->name);
-        for (const auto& port : device->ports)
-          if (ports) names.push_back(port->name());
-      }
-    } catch (const Error&) {  // they cannot be read
-      return std::vector<std::string>();
+    const sys::DeviceList list = common.world->devices();
+    for (const auto& device : list.devices()) {
+      if (!ports) names.push_back(device->name);
+      for (const auto& port : device->ports)
+        if (ports) names.push_back(port->name());
     }
     return names;
   });
@@ -227,14 +258,7 @@ void add_show_keys(OptionSet& set, CommonOptions& common) {
 }
 
 std::uint64_t parse_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string complaint, bool diags) {
-  const auto number = [diags](const std::string& digits) -> std::optional<std::uint64_t> {
-    if (!diags) return parse_number(digits);
-    char* end = nullptr;
-    errno = 0;
-    const unsigned long long value = std::strtoull(digits.c_str(), &end, 0);
-    if (errno != 0 || *end != '\0') return std::nullopt;  // no digits are 0, as strtoull has it
-    return value;
-  };
+  const auto number = [diags](const std::string& digits) { return diags ? whole_c_number(digits) : parse_number(digits); };
   if (const auto key = number(text)) return *key;
   if (const auto key = number(read_unseen(*common.world, prompt))) return *key;
   if (diags) throw DiagsFailure(std::move(complaint));
@@ -243,7 +267,7 @@ std::uint64_t parse_key(const CommonOptions& common, const std::string& text, st
 
 void add_key(OptionSet& set, const CommonOptions& common, std::string_view spelling, std::uint64_t& key, std::string_view metavar,
              std::string_view help) {
-  const std::string complaint = fmt::format("{}: not an unsigned integer of 64 bits", display_name(spelling));
+  const std::string complaint = not_a_key(display_name(spelling));
   set.value(spelling, metavar, help, [&common, &key, complaint, prompt = std::string(metavar)](const std::string& text) {
     key = parse_key(common, text, prompt, complaint);
   });
@@ -288,7 +312,28 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   if ((groups & group_address) != 0) add_address(set, common);
 }
 
-void apply_default_config(CommonOptions& common) { apply_config_if_any(default_ibdiag_conf, ConfReader::ibtool, common); }
+std::vector<std::string> apply_config(CommonOptions& common, std::string_view content, const std::string& file, Dialect dialect) {
+  const bool diags = dialect == Dialect::diags;
+  std::vector<std::string> mistakes;
+  std::size_t number = 0;
+  for (const std::string_view line : split(content, "\n")) {
+    ++number;
+    try {
+      if (line.starts_with('#') || trim(line).empty()) continue;
+      const auto equals = line.find('=');
+      if (equals == std::string_view::npos) throw UsageError("not a line NAME=VALUE");
+      const std::string_view name = line.substr(0, equals), value = line.substr(equals + 1);
+      const std::string text(diags ? value : trim(value));
+      if (text.empty()) throw UsageError(fmt::format("{} has no value", in_quotes(name)));
+      apply_setting(common, file, name, text, diags);
+    } catch (const UsageError& mistake) {
+      mistakes.push_back(fmt::format("{}:{}: {}", file, number, mistake.message()));
+    }
+  }
+  return mistakes;
+}
+
+void apply_default_config(CommonOptions& common) { read_config_if_any(common, default_ibdiag_conf, Dialect::ibtool); }
 
 void add_general(OptionSet& set, CommonOptions& common, bool changes) {
   set.begin_common();
@@ -296,7 +341,7 @@ void add_general(OptionSet& set, CommonOptions& common, bool changes) {
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
             [&common](const std::string& file) {
               try {
-                apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, ConfReader::ibtool, common);
+                read_config(common, file, Dialect::ibtool);
               } catch (const SysError& error) {  // it must exist
                 throw OptionError(fmt::format("--config: {}", error.message()));
               }
@@ -311,7 +356,7 @@ void add_general(OptionSet& set, CommonOptions& common, bool changes) {
 void add_diags_common(OptionSet& set, CommonOptions& common) {
   set.begin_common();
   set.value("-z --config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
-            [&common](const std::string& file) { apply_config_if_any(file, ConfReader::diags, common); });
+            [&common](const std::string& file) { read_config_if_any(common, file, Dialect::diags); });
   add_device(set, common);
   add_address(set, common);
   add_timing(set, common);
@@ -338,7 +383,7 @@ CommonOptions diags_defaults() {
 
 void read_diags_line(OptionSet& set, CommonOptions& common, std::span<char* const> words) {
   if (!set.is_script() && !set.is_perl()) add_diags_common(set, common);
-  if (!set.is_script()) apply_config_if_any(default_ibdiag_conf, ConfReader::diags, common);
+  if (!set.is_script()) read_config_if_any(common, default_ibdiag_conf, Dialect::diags);
   const std::vector<std::string> operands = set.parse_diags(words, common.world->err);
   set.bind_diags(operands, common.combined);
 }

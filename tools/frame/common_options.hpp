@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/keys.hpp"
 #include "iba/types.hpp"
@@ -23,11 +24,9 @@ enum class Form : std::uint8_t;
 namespace ib::tools {
 
 class OptionSet;
+enum class Dialect : std::uint8_t;
 enum class Format : std::uint8_t;
 struct World;
-
-/// The greatest number of SMPs that a user may have outstanding.
-inline constexpr unsigned most_outstanding_smps = 4096;
 
 struct CommonOptions {
   const World* world{};  ///< where a prompt goes
@@ -65,7 +64,6 @@ struct CommonOptions {
   bool sends_sa_key{};  ///< by a legacy name: requests to the SA have the sa_key of the file. Others send none when they look for the LID
                         ///< of a GUID
   bool mlnx_extended_port_info = true;
-  std::string node_description_format;  ///< nd_format, as it stands in the file
 
   /// Level of the diagnostics on errors: -v and -d both raise it.
   int error_level() const { return debug > verbosity ? debug : verbosity; }
@@ -121,6 +119,10 @@ void add_key(OptionSet& set, const CommonOptions& common, std::string_view spell
 /// Adds the options that every command has: -h, -V and -z, and --dry-run if it can change something.
 void add_general(OptionSet& set, CommonOptions& common, bool changes = false);
 
+/// Applies the site's defaults in `content`, of `file`, in the file format of infiniband-diags: one NAME=VALUE a line. A name may
+/// be longer than the word it must begin with. ibtool's dialect ignores a value with any mistake; by a legacy name a number ends where its
+/// digits end, and a value that is not a number is 0. Returns what is wrong, "FILE:LINE: …", without any key.
+std::vector<std::string> apply_config(CommonOptions& common, std::string_view content, const std::string& file, Dialect dialect);
 /// Applies the site's configuration file, if there is one. Its mistakes are warnings.
 void apply_default_config(CommonOptions& common);
 

@@ -5,6 +5,7 @@
 #include <getopt.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -18,9 +19,13 @@ namespace {
 
 /// The options as getopt_long takes them. It returns a letter, or for a long name first_long and the index in the table.
 struct Getopt {
-  static constexpr int first_long = 256;
+  static constexpr int first_long = 256, perl_help = std::numeric_limits<int>::max();
 
-  explicit Getopt(const std::vector<Option>& options) {
+  Getopt(const std::vector<Option>& options, bool perl) {
+    if (perl) {
+      letters = "+";  // ends at the first operand
+      for (const char* name : {"help", "version"}) longs.push_back({name, no_argument, nullptr, perl_help});
+    }
     for (const Option& one : options) {
       const int argument = one.has_value ? required_argument : no_argument;
       const int id = first_long + static_cast<int>(&one - options.data());
@@ -31,26 +36,21 @@ struct Getopt {
     longs.push_back({});
   }
 
-  /// Begins with the words of `argv`, which ends with a null pointer. getopt_long changes their order.
-  static void begin() {
-    optind = 0;  // glibc: start over
-    opterr = 0;  // it prints nothing
-  }
-  int next(std::vector<char*>& argv) const {
-    return getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), letters.c_str(), longs.data(), nullptr);
-  }
-
   std::string letters;
   std::vector<option> longs;
 };
 
+/// The letter that getopt_long has just refused; 0 if it was a long option.
+char refused_letter() { return optopt < Getopt::first_long ? static_cast<char>(optopt) : '\0'; }
+
+bool has_letter(const OptionSet& set, char letter) {
+  return std::ranges::find(set.options(), letter, &Option::letter) != set.options().end();
+}
+
 /// What getopt_long prints of the option `word` that it has just refused. It prints on libc's own stderr only.
-std::string refusal(const OptionSet& set, const Getopt& getopt, std::string_view word) {
-  if (optopt != 0 && optopt < Getopt::first_long) {
-    const char letter = static_cast<char>(optopt);
-    const bool is_known = getopt.letters.find(letter) != std::string::npos;
-    return fmt::format("{} -- '{}'", is_known ? "option requires an argument" : "invalid option", letter);
-  }
+std::string refusal(const OptionSet& set, std::string_view word) {
+  if (const char letter = refused_letter(); letter != 0)
+    return fmt::format("{} -- '{}'", has_letter(set, letter) ? "option requires an argument" : "invalid option", letter);
   const std::string_view name = word.substr(2, word.find('=') - 2);
   const auto fits = set.meant(name);
   if (fits.empty()) return fmt::format("unrecognized option '{}'", word);
@@ -61,81 +61,45 @@ std::string refusal(const OptionSet& set, const Getopt& getopt, std::string_view
   return text;
 }
 
-/// The message for the bad option in `argv`. The user's words are made printable first.
-std::string complaint(const OptionSet& set, const Getopt& getopt, const std::vector<char*>& argv) {
-  std::vector<std::string> shown;
-  for (const char* word : argv) {
-    if (word != nullptr) shown.push_back(printable_words(word));
-  }
-  std::vector<char*> words;
-  for (std::string& word : shown) words.push_back(word.data());
-  words.push_back(nullptr);
-  Getopt::begin();
-  for (int id = 0; id != -1 && id != '?';) id = getopt.next(words);
-  return fmt::format("{}: {}\n", words.front(), refusal(set, getopt, words[static_cast<std::size_t>(optind) - 1]));
-}
-
 }  // namespace
+
+void OptionSet::perl_script() {
+  perl_ = true;
+  action("-h", "Print this.", [] { throw DiagsUsage(); });
+}
 
 std::vector<std::string> OptionSet::parse_diags(std::span<char* const> words, std::FILE* err) {
   if (script_) {
     script_({words.begin(), std::ranges::find_if(words, [](const char* word) { return *word == '\0'; })});
     return {};
   }
-  if (perl_) return parse_perl(words, err);
-  const Getopt getopt(options_);
+  const Getopt getopt(options_, perl_);
   std::vector<char*> argv{program_.data()};
   argv.insert(argv.end(), words.begin(), words.end());
   argv.push_back(nullptr);
-  const std::vector<char*> given = argv;
-  Getopt::begin();
-  for (int id = 0; (id = getopt.next(argv)) != -1;) {
+  optind = 0;  // glibc: start over
+  opterr = 0;  // getopt_long prints nothing
+  const int count = static_cast<int>(argv.size()) - 1;
+  for (int id = 0; (id = getopt_long(count, argv.data(), getopt.letters.c_str(), getopt.longs.data(), nullptr)) != -1;) {
+    if (id == Getopt::perl_help) {
+      std::fputs(diags_usage(*this).c_str(), err);  // Perl prints a text for it, and the program goes on
+      continue;
+    }
     const bool is_long = id >= Getopt::first_long;
     const auto option = is_long ? options_.begin() + (id - Getopt::first_long) : std::ranges::find(options_, id, &Option::letter);
+    if (option == options_.end() && perl_) {
+      const char letter = refused_letter() != 0 ? refused_letter() : '-';
+      throw DiagsUsage(has_letter(*this, letter) ? "" : fmt::format("Unknown option: {}\n", letter));
+    }
     if (option == options_.end()) {
-      std::fputs(complaint(*this, getopt, given).c_str(), err);
+      const std::string why = refusal(*this, argv[static_cast<std::size_t>(optind) - 1]);
+      std::fputs(fmt::format("{}\n", printable_words(program_ + ": " + why)).c_str(), err);
       throw DiagsUsage();
     }
     option->given = true;
     option->set(option->has_value ? optarg : "");
   }
   return {argv.begin() + optind, argv.end() - 1};
-}
-
-std::vector<std::string> OptionSet::parse_perl(std::span<char* const> words, std::FILE* err) {
-  std::string complaints;
-  bool lacks_value = false;
-  std::size_t at = 0;
-  const auto read_bundle = [&](const std::string& word) {
-    for (std::size_t letter = 1; letter < word.size(); ++letter) {
-      const auto option = std::ranges::find(options_, word[letter], &Option::letter);
-      if (option == options_.end()) {
-        complaints += fmt::format("Unknown option: {}\n", word[letter]);
-        continue;
-      }
-      option->given = true;
-      if (!option->has_value) {
-        option->set("");
-        continue;
-      }
-      const bool is_attached = letter + 1 < word.size();
-      lacks_value = !is_attached && at + 1 == words.size();
-      if (!lacks_value) option->set(is_attached ? word.substr(letter + 1) : words[++at]);
-      return;
-    }
-  };
-  for (; at < words.size(); ++at) {
-    const std::string word = words[at];
-    if (word.size() < 2 || word[0] != '-' || word == "--") break;
-    if (word == "--help" || word == "--version") {
-      std::fputs(diags_usage(*this).c_str(), err);  // Perl prints a text for it, and the program goes on
-    } else {
-      read_bundle(word);
-    }
-  }
-  if (!complaints.empty() || lacks_value || is_given("-h")) throw DiagsUsage(complaints);
-  if (at < words.size() && std::string_view(words[at]) == "--") ++at;
-  return {words.begin() + static_cast<std::ptrdiff_t>(at), words.end()};
 }
 
 void OptionSet::bind_diags(const std::vector<std::string>& words, bool combined) const {

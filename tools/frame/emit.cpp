@@ -14,7 +14,6 @@
 #include "report/json.hpp"
 #include "report/table.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/json_words.hpp"
 
 namespace ib::tools {
 namespace {

@@ -25,6 +25,10 @@ namespace ib::tools {
 
 enum class Dialect : std::uint8_t;
 
+/// The version of the dictionary of JSON (man/json_words.hpp), which every document names. It is raised when a key changes its type or
+/// meaning, or goes.
+inline constexpr std::uint64_t json_schema = 3;
+
 /// Buffered text output. Its input must be free of terminal control bytes: text that came from the fabric goes through base/escape.hpp
 /// first. `log`, which may share the terminal, is notified before text is written; it may be null.
 class TextOut {

@@ -18,6 +18,7 @@
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools {
@@ -67,8 +68,8 @@ class Explanation {
     const path::Path smps = co_await smps_to(std::move(path));
     const mad::Result<smp::NodeInfo> info = co_await stack_.transactor().try_subn_get<smp::NodeInfo>(smps);
     if (!info) co_return info.shared_error();
-    const mad::Result<smp::NodeDescription> text = co_await stack_.transactor().try_subn_get<smp::NodeDescription>(smps);
-    Witness found{*info, text ? std::string(fixed_text(text->node_string)) : std::string()};
+    Witness found{*info, {}};
+    found.description = co_await description_at(stack_.transactor(), smps);
     co_return found;
   }
 
@@ -107,15 +108,19 @@ class Explanation {
     return fmt::format("{}, {}", mad::target_text(path_), in_quotes(description));
   }
 
-  /// The NodeRecord of the port that has `lid`. `all` gets every record if there is none.
-  async::Task<std::optional<sa::NodeRecord>> record_of(Lid lid, std::vector<sa::NodeRecord>& all) {
+  /// "LID 23: WHAT; the subnet manager's list (LIDs 1 to 22) does not have it", or nothing and in `description` the description of the node
+  /// that has the LID.
+  async::Task<std::string> unknown_lid(Lid lid, std::string_view what, std::string& description) {
     sa::Pattern at_lid(sa::NodeRecord::info());
     at_lid.match("LID", std::uint64_t{lid.value});
     const std::vector<sa::NodeRecord> found = co_await records(at_lid);
-    if (!found.empty()) co_return found.front();
+    if (!found.empty()) description = fixed_text(found.front().node_description.node_string);
+    if (!found.empty()) co_return "";
     const sa::Pattern every(sa::NodeRecord::info());
-    all = co_await records(every);
-    co_return std::nullopt;
+    const std::vector<sa::NodeRecord> all = co_await records(every);
+    const auto [low, high] = std::ranges::minmax_element(all, {}, [](const sa::NodeRecord& node) { return node.lid.value; });
+    const std::string list = all.empty() ? ", which is empty," : fmt::format(" (LIDs {} to {})", low->lid.value, high->lid.value);
+    co_return fmt::format("LID {}: {}; the subnet manager's list{} does not have it", lid.value, what, list);
   }
 
   /// The records of the SA, with few tries. Throws where none answers.
@@ -132,20 +137,13 @@ class Explanation {
     co_return nodes;
   }
 
-  /// The list in which a LID is not: "the subnet manager's list (LIDs 1 to 22)".
-  static std::string list_text(const std::vector<sa::NodeRecord>& all) {
-    const auto [low, high] = std::ranges::minmax_element(all, {}, [](const sa::NodeRecord& node) { return node.lid.value; });
-    if (all.empty()) return "the subnet manager's list, which is empty,";
-    return fmt::format("the subnet manager's list (LIDs {} to {})", low->lid.value, high->lid.value);
-  }
-
   /// A node that has a LID and is silent, or a LID that no node has.
   async::Task<std::string> silent_lid() {
     const Lid lid = path_.ib().dlid;
-    std::vector<sa::NodeRecord> all;
-    const std::optional<sa::NodeRecord> record = co_await record_of(lid, all);
-    if (!record) co_return fmt::format("LID {}: no answer; {} does not have it", lid.value, list_text(all));
-    const std::string words = mad::plain_text(error_, called(fixed_text(record->node_description.node_string), path_));
+    std::string description;
+    std::string words = co_await unknown_lid(lid, "no answer", description);
+    if (!words.empty()) co_return words;
+    words = mad::plain_text(error_, called(description, path_));
     if (!mad::is_smp(header_.mgmt_class())) co_return words;
     co_return fmt::format("{}: the SA knows it; how far does ibtool ibtracert {} come?", words, lid.value);
   }
@@ -155,13 +153,13 @@ class Explanation {
     const Bytes data = missing.request().subspan(mad::data_area(mad::mgmt_class::sa).offset);
     const sa::PathRecord wanted = sa::PathRecord::unpack(data);
     if (wanted.dlid == Lid{}) co_return fmt::format("No port has the GID {} (the SA gives no path to it)", to_text(wanted.dgid));
-    std::vector<sa::NodeRecord> all;
-    const std::optional<sa::NodeRecord> record = co_await record_of(wanted.dlid, all);
-    if (!record) co_return fmt::format("LID {}: the SA gives no path to it; {} does not have it", wanted.dlid.value, list_text(all));
+    std::string description;
+    const std::string words = co_await unknown_lid(wanted.dlid, "the SA gives no path to it", description);
+    if (!words.empty()) co_return words;
     path::IbPath to;
     to.dlid = wanted.dlid;
     co_return fmt::format("The SA knows {} and gives no path to it from here: is it cut off, or in another partition?",
-                          called(fixed_text(record->node_description.node_string), to));
+                          called(description, to));
   }
 
   /// Where a directed route ends: its nodes are read one after the other.
@@ -261,8 +259,8 @@ async::Task<> explained(Stack& stack, async::Task<> work) {
 }
 
 async::Task<std::string> named_node(Stack& stack, path::Path path) {
-  const mad::Result<smp::NodeDescription> text = co_await stack.transactor().try_subn_get<smp::NodeDescription>(path);
-  co_return called(text ? fixed_text(text->node_string) : std::string_view(), path);
+  const std::string description = co_await description_at(stack.transactor(), path);
+  co_return called(description, path);
 }
 
 std::string kind_text(smp::NodeType type) {

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <ranges>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/letter_case.hpp"
@@ -34,11 +37,23 @@ std::string option_names(const Option& option) {
   return result;
 }
 
-/// The name, with a mark if the command can change something.
-std::string listed_name(const CommandInfo& command) { return fmt::format("{}{}", command.name, command.changes ? " *" : ""); }
-
 /// Rows of a help table: a name and its meaning.
 using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
+
+/// The names and summaries of commands. A name has a mark if the command can change something.
+template <class Commands>
+HelpRows command_rows(Commands&& listed) {
+  HelpRows rows;
+  for (const CommandInfo* command : listed)
+    rows.emplace_back(fmt::format("{}{}", command->name, command->changes ? " *" : ""), command->summary);
+  return rows;
+}
+
+/// The commands under a heading.
+HelpRows rows_under(std::string_view heading) {
+  return command_rows(commands() |
+                      std::views::filter([heading](const CommandInfo* command) { return group_heading(command->group) == heading; }));
+}
 
 /// Two columns, broken to `width` columns.
 std::string help_table(const HelpRows& rows, std::size_t width) {
@@ -65,7 +80,6 @@ std::string help_table(const HelpRows& rows, std::size_t width) {
 std::string rest_of_help(const OptionSet& set, std::size_t width) {
   HelpRows rows;
   for (const Option& option : set.options()) {
-    if (!option.is_reachable()) continue;
     const bool wants_help = !option.names.empty() && option.names.front() == "help";
     rows.emplace(wants_help ? rows.begin() : rows.end(), option_names(option), option.help);
   }
@@ -116,8 +130,12 @@ bool are_in(const Stems& stems, std::string_view text) {
 
 enum SearchRank : unsigned { fits_nothing, fits_example, fits_summary, fits_name, fits_task };
 
-/// How well a command fits. The commands of a task rank by their place in it, the first one before commands that fit only by name.
-std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const Stems& wanted) {
+/// How well a command fits: the SearchRank, whether it changes nothing, and for commands of a task their place in it, the first one
+/// highest.
+using Fit = std::tuple<unsigned, bool, std::size_t>;
+
+/// The first command of a task ranks before commands that fit only by name.
+Fit fit_of(const CommandInfo& command, const Stems& wanted) {
   constexpr std::size_t last = 100;
   std::size_t place = last;
   for (const HelpTask& task : tasks) {
@@ -125,18 +143,18 @@ std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const Stems
     place = std::min(place, task.commands.find(command.name));
   }
   const bool is_named = std::ranges::all_of(wanted, [&command](const std::string& word) { return command.name.find(word) != word.npos; });
-  if (place == 0 || (is_named && place < last)) return {fits_task, last - place};
-  if (is_named) return {fits_name, 0};
-  if (place < last) return {fits_name, last - place};
-  if (are_in(wanted, command.summary)) return {fits_summary, 0};
-  for (const HelpExample& example : help_page(command.name).examples) {
-    if (are_in(wanted, example.meaning)) return {fits_example, 0};
+  const auto is_in = [&wanted](const HelpExample& example) { return are_in(wanted, example.meaning); };
+  unsigned rank = fits_nothing;
+  if (place == 0 || (is_named && place < last)) {
+    rank = fits_task;
+  } else if (is_named || place < last) {
+    rank = fits_name;
+  } else if (are_in(wanted, command.summary)) {
+    rank = fits_summary;
+  } else if (std::ranges::any_of(help_page(command.name).examples, is_in)) {
+    rank = fits_example;
   }
-  return {fits_nothing, 0};
-}
-
-std::string spelling_of(const Option& option) {
-  return option.names.empty() ? std::string("-") + option.letter : "--" + option.names.front();
+  return {rank, !command.changes, last - place};
 }
 
 /// Adds the options that fit: the options of the command itself, and each common one once.
@@ -144,8 +162,8 @@ void add_options_of(const CommandInfo& info, const Stems& wanted, std::set<std::
   const CommandLine line(info);
   const bool is_listed = std::ranges::find(hits.commands, &info) != hits.commands.end();
   for (const Option& option : line.set.options()) {
-    const std::string name = spelling_of(option);
-    if (!option.is_reachable() || !(are_in(wanted, name) || are_in(wanted, option.help))) continue;
+    const std::string name = option.names.empty() ? std::string("-") + option.letter : "--" + option.names.front();
+    if (!are_in(wanted, name) && !are_in(wanted, option.help)) continue;
     if (option.common ? common_seen.insert(name).second : !is_listed)
       hits.options.push_back({option.common ? nullptr : &info, name, option.help});
   }
@@ -161,16 +179,10 @@ std::string paragraphs(std::string_view text, std::size_t width) {
 
 std::span<const std::string_view> group_headings() { return headings; }
 
-std::string_view group_heading(HelpGroup group) { return headings[static_cast<std::size_t>(group)]; }
-
 std::string command_list(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n";
   for (const std::string_view heading : headings) {
-    HelpRows rows;
-    for (const CommandInfo* command : commands()) {
-      if (group_heading(command->group) == heading) rows.emplace_back(listed_name(*command), command->summary);
-    }
-    if (!rows.empty()) text += fmt::format("\n{}:\n{}", heading, help_table(rows, width));
+    text += fmt::format("\n{}:\n{}", heading, help_table(rows_under(heading), width));
   }
   return text + "\n* can change something\n`ibtool help COMMAND` describes one command.\n";
 }
@@ -180,11 +192,8 @@ std::string overview(std::size_t width) {
   for (const HelpTask& task : tasks) text += fmt::format("  {:<45}{}\n", task.question, fmt::join(split(task.commands, " "), ", "));
   text += '\n';
   for (const std::string_view heading : headings) {
-    std::vector<std::string> names;
-    for (const CommandInfo* command : commands()) {
-      if (group_heading(command->group) == heading) names.push_back(listed_name(*command));
-    }
-    const std::string all = fmt::format("{}: {}", heading, fmt::join(names, ", "));
+    const HelpRows rows = rows_under(heading);
+    const std::string all = fmt::format("{}: {}", heading, fmt::join(rows | std::views::keys, ", "));
     std::string_view begin;
     for (const std::string_view line : wrap(all, width - indent)) {
       text += fmt::format("{}{}\n", begin, line);
@@ -198,10 +207,8 @@ std::string overview(std::size_t width) {
 
 std::string hits_text(const HelpHits& hits, std::size_t width) {
   constexpr std::size_t most_options = 12;
+  std::string text = help_table(command_rows(hits.commands), width);
   HelpRows rows;
-  for (const CommandInfo* command : hits.commands) rows.emplace_back(listed_name(*command), command->summary);
-  std::string text = help_table(rows, width);
-  rows.clear();
   for (const HelpHits::OfOption& hit : hits.options) {
     if (rows.size() < most_options)
       rows.emplace_back(hit.command == nullptr ? hit.option : fmt::format("{} {}", hit.command->name, hit.option), hit.help);
@@ -241,7 +248,7 @@ CommandLine::CommandLine(const CommandInfo& info, const World* world) : command(
 std::span<const HelpTask> help_tasks() { return tasks; }
 
 HelpHits search_help(std::span<const std::string> words) {
-  using Ranked = std::pair<std::pair<unsigned, std::size_t>, const CommandInfo*>;
+  using Ranked = std::pair<Fit, const CommandInfo*>;
   Stems wanted;
   for (const std::string& word : words) wanted.emplace_back(stem(to_lower(word)));
   std::erase(wanted, "");
@@ -249,16 +256,12 @@ HelpHits search_help(std::span<const std::string> words) {
   if (wanted.empty()) return hits;
   std::vector<Ranked> ranked;
   for (const CommandInfo* command : commands()) {
-    if (const auto rank = rank_of(*command, wanted); rank.first != fits_nothing) ranked.emplace_back(rank, command);
+    if (const Fit fit = fit_of(*command, wanted); std::get<0>(fit) != fits_nothing) ranked.emplace_back(fit, command);
   }
-  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
-    if (a.first.first != b.first.first) return a.first.first > b.first.first;
-    if (a.second->changes != b.second->changes) return b.second->changes;
-    return a.first.second > b.first.second;
-  });
-  for (const auto& [rank, command] : ranked) {
+  std::ranges::stable_sort(ranked, std::greater{}, &Ranked::first);
+  for (const auto& [fit, command] : ranked) {
     hits.commands.push_back(command);
-    if (rank.first >= fits_name) hits.best.push_back(command);
+    if (std::get<0>(fit) >= fits_name) hits.best.push_back(command);
   }
   std::set<std::string> common_seen;
   for (const CommandInfo* command : commands()) add_options_of(*command, wanted, common_seen, hits);

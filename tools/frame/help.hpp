@@ -80,10 +80,9 @@ std::string overview(std::size_t width = usual_width);
 std::string command_list(std::size_t width = usual_width);
 /// `ibtool help WORD`: the commands and options that fit, with their summaries, and the pages that have the word.
 std::string hits_text(const HelpHits& hits, std::size_t width = usual_width);
-/// The headings of all groups of commands, in the order of the help.
+/// The headings of all groups of commands, in the order of the help, which is the order of HelpGroup.
 std::span<const std::string_view> group_headings();
-/// The heading above the commands of a group.
-std::string_view group_heading(HelpGroup group);
+inline std::string_view group_heading(HelpGroup group) { return group_headings()[static_cast<std::size_t>(group)]; }
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".
 std::string usage_line(const CommandInfo& command, const OptionSet& set);
 /// `ibtool help NAME`: usage, notes, options, examples and the manual page.

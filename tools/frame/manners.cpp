@@ -29,7 +29,6 @@
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
 #include "sys/umad_port.hpp"
-#include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
@@ -132,8 +131,6 @@ class ErrorTracer final : public mad::Tracer {
 Manners::Manners(Stack& stack, Dialect dialect) : stack_(stack), diags_(dialect == Dialect::diags) {}
 
 Host& Manners::host() const { return stack_.host(); }
-
-void Manners::fail(std::string words) { throw DiagsFailure(std::move(words)); }
 
 const sys::EndPort& Manners::choose_port(const sys::DeviceList& list, const CommonOptions& options) const {
   if (!diags_ || (options.device && options.port)) return list.select(options.device, options.port);

@@ -16,6 +16,7 @@
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
 #include "subnet/model/names.hpp"
+#include "tools/frame/diags_words.hpp"
 
 namespace ib::mad {
 class Channel;
@@ -27,7 +28,6 @@ class DeviceList;
 
 namespace ib::tools {
 
-enum class Dialect : std::uint8_t;
 class Host;
 class Stack;
 struct CommonOptions;
@@ -89,7 +89,7 @@ class Manners {
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
   [[noreturn]] void refuse(E error, std::string words) const {
-    if (diags_) fail(std::move(words));
+    if (diags_) throw DiagsFailure(std::move(words));
     throw error;
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
@@ -99,7 +99,6 @@ class Manners {
 
  private:
   Host& host() const;
-  [[noreturn]] static void fail(std::string words);
   async::Task<std::optional<path::Path>> diags_path(const Target& target);
   async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
   std::optional<path::Path> path_of_lid(long lid) const;

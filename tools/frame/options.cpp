@@ -21,11 +21,8 @@ namespace ib::tools {
 namespace {
 
 std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(text, " ")) {
-    if (!word.empty()) words.emplace_back(word);
-  }
-  return words;
+  const std::vector<std::string_view> words = split_list(text, " ");
+  return {words.begin(), words.end()};
 }
 
 /// The spellings by a legacy name: the letter, and one long name at most, or none.
@@ -143,7 +140,7 @@ void OptionSet::choice(const Spelling& spelling, std::vector<std::string> choice
   offer(std::move(choices));
 }
 
-void OptionSet::offer(OfferedWords words) { (operand_is_last_ ? operands_.back().offered : options_.back().offered) = std::move(words); }
+void OptionSet::offer(OfferedWords words) { (operand_is_last_ ? operands_.back().offered : last_option_->offered) = std::move(words); }
 
 void OptionSet::value(const Spelling& spelling, std::string_view metavar, std::string_view help,
                       std::function<void(const std::string&)> set) {
@@ -206,9 +203,10 @@ Option& OptionSet::add(const Spelling& spelling, std::string_view metavar, std::
   option.metavar = metavar;
   option.help = help;
   option.common = common_;
-  options_.push_back(std::move(option));
   operand_is_last_ = false;
-  return options_.back();
+  const bool is_hidden = option.letter == 0 && option.names.empty();
+  last_option_ = &(is_hidden ? hidden_ : options_.emplace_back());
+  return *last_option_ = std::move(option);
 }
 
 Operand& OptionSet::add_operand(std::string_view name) {

@@ -36,7 +36,8 @@ class OptionError : public UsageError {
   using UsageError::UsageError;
 };
 
-/// Words that may stand in a place of the command line, for shells that complete it. Called once what stands before is known.
+/// Words that may stand in a place of the command line, for shells that complete it. Called once what stands before is known. Throws Error
+/// where there are none.
 using OfferedWords = std::function<std::vector<std::string>()>;
 
 struct Option {
@@ -52,8 +53,6 @@ struct Option {
   bool given = false;                           ///< the command line has it
   std::function<void(const std::string&)> set;  ///< called once for each occurrence, in order
 
-  /// Whether it has any spelling. The common options do not whose letter and names the command has all taken.
-  bool is_reachable() const { return letter != 0 || !names.empty(); }
   /// "-t", "--timeout", …
   std::vector<std::string> spellings() const;
   bool has_name(std::string_view name) const { return std::ranges::find(names, name) != names.end(); }
@@ -73,13 +72,9 @@ struct Range {
   T low = std::numeric_limits<T>::min();
   T high = std::numeric_limits<T>::max();
 };
-template <class T>
-T value_of(const T&);
-template <class T>
-T value_of(const std::optional<T>&);
 /// The type of the value in a variable of the type To, a number or an optional one.
 template <class To>
-using ValueOf = decltype(value_of(std::declval<const To&>()));
+using ValueOf = typename decltype(std::optional{std::declval<const To&>()})::value_type;
 
 template <std::integral T>
 T parse_within(std::string_view text, std::string_view what, Range<T> range) {
@@ -213,10 +208,7 @@ class OptionSet {
   void script(std::function<void(const std::vector<std::string>& words)> read) { script_ = std::move(read); }
   bool is_script() const { return script_ != nullptr; }
   /// The legacy name is a Perl script (Getopt::Std): one letter an option, none behind the first operand; mistakes show the usage.
-  void perl_script() {
-    perl_ = true;
-    action("-h", "Print this.", [] {});
-  }
+  void perl_script();
   bool is_perl() const { return perl_; }
   /// Only one of these options may be given, but options in one text ("-c -f") may be given together. If `required`, one must be given.
   void one_of(std::vector<std::string_view> options, bool required = false);
@@ -240,11 +232,11 @@ class OptionSet {
   void notes(std::string text) { notes_ = std::move(text); }
   /// The value of the long option added last may be left out; then `set` gets an empty text.
   void make_value_optional() {
-    options_.back().has_value = false;
-    options_.back().value_optional = true;
+    last_option_->has_value = false;
+    last_option_->value_optional = true;
   }
   /// The option added last acts before all others, wherever it stands.
-  void make_early() { options_.back().early = true; }
+  void make_early() { last_option_->early = true; }
   /// Leaves out the common options with these letters, which the legacy name lacks.
   void without(std::string_view letters) { without_ = letters; }
   /// What is added from now on is common: it lacks what is taken. By a legacy name, one of which anything is taken is left out.
@@ -265,6 +257,7 @@ class OptionSet {
   /// The option of a long name or an unambiguous abbreviation. Throws OptionError if there is none.
   const Option& find_long(std::string_view name) const;
 
+  /// Without the common options whose letter and names the command has all taken.
   const std::vector<Option>& options() const { return options_; }
   const std::vector<Operand>& operands() const { return operands_; }
   const std::string& notes() const { return notes_; }
@@ -276,7 +269,6 @@ class OptionSet {
   Option& add(const Spelling& spelling, std::string_view metavar, std::string_view help);
   /// Whether `word`, a letter ("-S") or a long name ("--cpi"), is not for a common option.
   bool taken(std::string_view word) const;
-  std::vector<std::string> parse_perl(std::span<char* const> words, std::FILE* err);
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
@@ -303,6 +295,8 @@ class OptionSet {
   std::vector<OneOf> one_of_;
   bool common_ = false, perl_ = false;
   bool operand_is_last_ = false;  ///< an operand was added after the last option
+  Option hidden_;                 ///< the last option that has no spelling left
+  Option* last_option_{};         ///< the option added last: in options_, or hidden_
 };
 
 }  // namespace ib::tools

@@ -16,25 +16,19 @@ namespace {
 
 using report::Sink;
 
-void visit_option(Sink& sink, const Option& option) {
-  sink.values("names", option.spellings());
-  sink.text_or_null("metavar", option.metavar);
-  sink.value("help", option.help);
-  sink.value("is_common", option.common);
-}
-
 void visit_command(Sink& sink, const CommandInfo& info) {
   const CommandLine command(info);
-  std::vector<const Option*> reachable;
-  for (const Option& option : command.set.options()) {
-    if (option.is_reachable()) reachable.push_back(&option);
-  }
   sink.value("name", info.name);
   sink.value("group", group_heading(info.group));
   sink.value("purpose", info.summary);
   sink.value("can_change", info.changes);
   sink.value("operands", command.set.operand_line());
-  sink.objects("options", reachable, [&](const Option* option) { visit_option(sink, *option); });
+  sink.objects("options", command.set.options(), [&](const Option& option) {
+    sink.values("names", option.spellings());
+    sink.text_or_null("metavar", option.metavar);
+    sink.value("help", option.help);
+    sink.value("is_common", option.common);
+  });
   sink.objects("examples", help_page(info.name).examples, [&](const HelpExample& example) {
     sink.value("line", example.line);
     sink.value("meaning", example.meaning);

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Bench, "Completion: names of nodes from a stored fabric") {
   CHECK(all.size() == 3);
   CHECK(std::ranges::is_sorted(all));
   CHECK(completed({"smpquery", "--from=" + file, "NI", all.front().substr(0, 2)}).front() == all.front());
-  CHECK(completed({"smpquery", "--from", file, "NI", all.front(), ""}).empty());  // ATTR_MOD is no target
+  CHECK(completed({"smpquery", "--from", file, "NI", all.front(), ""}).empty());  // ATTR_MOD is not a target
   ibtest::Outside outside;
   outside.from = file;
   const auto by_variable = ibtest::ibtool(fabric, {"completion", "--words", "--", "ibtracert", ""}, outside);

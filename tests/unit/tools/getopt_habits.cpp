@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The habits of getopt_long that OptionSet keeps. For the same table getopt_long itself is asked where it has an answer.
+// The habits of getopt_long that OptionSet keeps: both read the same words with the same table, where getopt_long has an answer.
 #include "tools/frame/options.hpp"
 
 #include <getopt.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Every command's JSON, held against the dictionary: one document, the same as lines, and what is printed where a command fails.
-#include "tools/frame/json_words.hpp"
+#include "man/json_words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

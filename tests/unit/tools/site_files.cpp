@@ -54,6 +54,13 @@ TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy 
   CHECK_THAT(ibtest::diags({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
 }
 
+TEST_CASE_METHOD(Site, "a file of -z that is not a regular file is refused, not read for ever") {
+  const auto done = ibtool(fabric, {"smpquery", "-z", "/dev/zero", "ND", "1"});
+  CHECK(done.status == 2);
+  CHECK_THAT(done.err, contains("/dev/zero"));
+  CHECK(ibtest::diags({"smpquery", "-z", "/dev/zero"}).status != 0);
+}
+
 TEST_CASE_METHOD(Site, "the name of a file makes no further line of complaint") {
   const std::string name = file + "\nE: forged";
   for (const auto& [arguments, words] : ibtest::sample_lines("reads-file", {{"file", name}})) {

@@ -9,13 +9,13 @@
 #include "base/unique_fd.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
+#include "man/json_words.hpp"
 #include "snapshot/file/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
-#include "tools/frame/json_words.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace tools_snapshot_views_tests {
@@ -73,7 +73,7 @@ bool is_word(std::string_view name) {
   if (!name.ends_with("_text")) return false;
   name.remove_suffix(5);
   const tools::JsonWord* word = tools::find_json_word(name);
-  return word != nullptr && word->kind.coded;
+  return word != nullptr && word->value.coded;
 }
 
 template <class Fabric>

@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "man/json_words.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
-#include "tools/frame/json_words.hpp"
 #include "unit/tools/json_cases.hpp"
 
 namespace tools_tables_tests {
@@ -298,7 +298,7 @@ TEST_CASE("every number that the dictionary calls a measure has a unit that is a
   using ib::report::Measure;
   for (const ib::tools::JsonWord& word : ib::tools::json_words()) {
     INFO(word.key);
-    const bool is_number = word.kind.type == ib::tools::JsonType::integer || word.kind.type == ib::tools::JsonType::number;
+    const bool is_number = word.value.type == ib::tools::JsonType::integer || word.value.type == ib::tools::JsonType::number;
     if (word.measure != Measure()) CHECK(is_number);
     if (word.key.ends_with("_ms")) CHECK(word.measure == ib::report::gauge("ms"));
   }

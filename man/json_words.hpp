@@ -26,8 +26,8 @@ enum class JsonType : std::uint8_t {
   fields,  ///< an object whose members are the fields of a structure that is named beside it
 };
 
-struct JsonKind {
-  constexpr JsonKind(JsonType of, bool is_list = false, bool is_coded = false) : type(of), list(is_list), coded(is_coded) {}
+struct JsonValue {
+  constexpr JsonValue(JsonType of, bool is_list = false, bool is_coded = false) : type(of), list(is_list), coded(is_coded) {}
 
   JsonType type;  ///< of the value, or of each element of the list; every value may be null
   bool list;      ///< the value is an array
@@ -36,7 +36,7 @@ struct JsonKind {
 
 struct JsonWord {
   std::string_view key;
-  JsonKind kind;
+  JsonValue value;
   std::string_view meaning;
   report::Measure measure{};  ///< of a number, where the report does not give it with the value
 };
@@ -47,8 +47,5 @@ std::span<const JsonWord> json_words();
 const JsonWord* find_json_word(std::string_view key);
 /// "integer", "list of objects", …
 std::string type_name(const JsonWord& word);
-
-/// The version of the dictionary, which every document names. It is raised when a key changes its type or meaning, or goes.
-inline constexpr std::uint64_t json_schema = 3;
 
 }  // namespace ib::tools

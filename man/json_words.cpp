@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/frame/json_words.hpp"
+#include "man/json_words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@ using report::gauge;
 using report::state;
 using enum JsonType;
 
-constexpr JsonKind list_of(JsonType type) { return {type, true}; }
-constexpr JsonKind coded(JsonType type) { return {type, false, true}; }
+constexpr JsonValue list_of(JsonType type) { return {type, true}; }
+constexpr JsonValue coded(JsonType type) { return {type, false, true}; }
 
 constexpr JsonWord table[] = {
     {"adaptive_routing", list_of(object), "Switches that have adaptive routing on, or of which it is not known."},
@@ -158,7 +158,7 @@ constexpr JsonWord table[] = {
     {"in_port", integer, "Port by which packets come in."},
     {"in_ports", list_of(object), "SL to VL tables of a port, by the port at which packets come in."},
     {"incoming", object, "What the other end of a bandwidth test wrote to this one."},
-    {"index", integer, "Place of a counter in a list of its name, null where it is alone."},
+    {"index", integer, "Place of a counter in a list of its name, null where it is the only one."},
     {"initiated_from", object, "Port at which a sweep began."},
     {"initiator", coded(integer), "Which end took the link down."},
     {"is_below_limit", boolean, "The fan turns more slowly than the device allows; null where that was not read."},
@@ -417,8 +417,8 @@ std::string type_name(const JsonWord& word) {
   constexpr std::array<std::string_view, 9> names{"boolean", "integer",    "number", "text",     "GUID",
                                                   "GID",     "hex digits", "object", "structure"};
   static_assert(static_cast<std::size_t>(fields) + 1 == names.size());
-  const std::string name(names[static_cast<std::size_t>(word.kind.type)]);
-  return word.kind.list ? "list of " + name + "s" : name;
+  const std::string name(names[static_cast<std::size_t>(word.value.type)]);
+  return word.value.list ? "list of " + name + "s" : name;
 }
 
 }  // namespace ib::tools
