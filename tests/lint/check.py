@@ -191,14 +191,14 @@ def clang_format(source, paths):
     yield from re.findall(r"^\S+?:\d+:\d+: .*", done.stderr, re.MULTILINE)
 
 
-def main():
-    what = sys.argv[1]
-    source = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    found = list({"layers": check_layers, "style": check_style}[what](source))
+def report(what, arguments):
+    """Prints the complaints about a tree, this one if no other is named. The exit status."""
+    source = arguments[0] if arguments else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    found = list(what(source))
     for line in found:
         print(line)
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report({"layers": check_layers, "style": check_style}[sys.argv[1]], sys.argv[2:]))

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import check
+import coroutines
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import count  # noqa: E402
@@ -26,6 +27,37 @@ def found(what, tree):
 # A file for each rule, none of them with a fault.
 CLEAN = {path: GOOD for path in ("lib/base/error.cpp", "tools/main.cpp", "tools/frame/run.cpp", "tools/shared/fabric.cpp",
                                  "tools/saquery/saquery.cpp", "tools/pch/tools.h")}
+
+
+class Coroutines(unittest.TestCase):
+    def complaints(self, body):
+        """The rules that a body of a function breaks, one of each co_await in it."""
+        tree = {"lib/a.cpp": GOOD + "mad::Task<int> f(const A& a) {\n" + body + "\n}\n"}
+        return [line.split(" ")[1] for line in found(coroutines.check_coroutines, tree)]
+
+    def test_what_is_named_first_is_fine(self):
+        for body in ("const B b{1}; co_await g(b);", "const auto r = co_await g({}); const auto [x, y] = r;",
+                     "if (co_await g()) { h({1}); }", "for (;;) { try { co_await g(); } catch (E&) {} }",
+                     "co_await each(all, [&a](B b) -> mad::Task<> { B c{1}; co_await g(b); });",
+                     'co_await g("{1}");  // co_await g(B{1})', "co_await g(R\"({1})\", '{'); h(B{1});",
+                     "const int x = co_await g(); CHECK(x == 1);"):
+            self.assertEqual(self.complaints(body), [], body)
+
+    def test_braces_in_the_operand(self):
+        for body in ("co_await g(B{1});", "co_await g(a, {1, 2});", "if (co_await g({1})) h();", "co_await g(\n  B{\n1});"):
+            self.assertEqual(self.complaints(body), ["R1:"], body)
+
+    def test_co_await_in_braces_and_assertions(self):
+        for body in ("const B b{co_await g()};", "h({1, co_await g()});", "co_return {co_await g()};", "CHECK(co_await g() == 1);",
+                     "REQUIRE_FALSE(h(co_await g()));"):
+            self.assertEqual(self.complaints(body), ["R5:"], body)
+
+    def test_structured_bindings(self):
+        for body in ("const auto [x, y] = co_await g();", "auto& [x] = co_await g();", "auto&& [x,\n y] =\n co_await g();"):
+            self.assertEqual(self.complaints(body), ["R7:"], body)
+
+    def test_a_tree_without_coroutines_is_a_complaint(self):
+        self.assertIn("no co_await", "".join(found(coroutines.check_coroutines, {"lib/a.cpp": GOOD})))
 
 
 class Layers(unittest.TestCase):

@@ -90,7 +90,8 @@ async::Task<> read_unhealthy(HealthRun& run, std::vector<PortIndex> ports) {
 async::Task<> read_planes(HealthRun& run, const std::vector<PortIndex>& ports) {
   std::set<NodeIndex> nodes;
   for (const PortIndex at : ports) nodes.insert(run.fabric.subnet.port(at).node);
-  run.input.planes = co_await phy::read_planes(run.stack.transactor(), run.fabric.subnet, run.stack.here(), {nodes.begin(), nodes.end()});
+  const std::vector<NodeIndex> wanted(nodes.begin(), nodes.end());
+  run.input.planes = co_await phy::read_planes(run.stack.transactor(), run.fabric.subnet, run.stack.here(), wanted);
   const std::size_t unread = run.input.planes.failures.size();
   if (unread != 0 && run.stack.host().options().from) {
     run.input.skip(Source::planes, fmt::format("{} has no planes", run.stack.host().stored().subject()));

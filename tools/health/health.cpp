@@ -268,7 +268,8 @@ class Health final : public Command {
     if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session.host())) wanted_.since = wanted_.baseline;
     if (repeats_) {
       Watch watch(session, emit, wanted_, baseline);
-      co_await watch.run({wanted_.interval.value_or(usual_interval), count_});
+      const Interval interval{wanted_.interval.value_or(usual_interval), count_};
+      co_await watch.run(interval);
       co_return;
     }
     Fabric fabric;

@@ -198,8 +198,8 @@ async::Task<> Survey::run_question(std::size_t question, Flow::Span begun) {
   std::uint32_t failure = none;
   if (agents.path()) {
     if (const auto error_of_silence = error_to_wake(question)) co_await agents.wake(*error_of_silence);
-    const std::shared_ptr<const mad::MadError> error =
-        co_await send_question_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
+    const SurveyPort of{agents, port, subnet_.port(port).number, *agents.path()};
+    const std::shared_ptr<const mad::MadError> error = co_await send_question_(question, of);
     if (error) failure = fail(port, error);
   } else {
     failure = fail_unreachable(port);
