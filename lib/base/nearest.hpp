@@ -33,8 +33,8 @@ std::vector<std::string_view> nearest_few(std::string_view word, std::span<const
 std::string did_you_mean_of_list(std::string_view word, std::span<const std::string_view> candidates, std::string_view list);
 
 /// The element of `table` that `word` means, in any case: one of its `names(element)`, or an abbreviation of no other element. Elements
-/// that are `preferred` are searched for abbreviations before the others. `list` is the command that lists them all, for the complaint.
-/// Throws UsageError.
+/// that are `preferred` (null: all are) are searched for abbreviations before the others. `list` is the command that lists them all, for
+/// the complaint. Throws UsageError.
 template <class T, class Names>
 const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T::*preferred, Names names, std::string_view list = {}) {
   const std::string given = to_lower(word);
@@ -45,7 +45,7 @@ const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T:
       all.push_back(name);
       const std::string full = to_lower(name);
       if (full == given && !full.empty()) return element;
-      if (full.starts_with(given)) found[element.*preferred ? 0 : 1].insert(&element);
+      if (full.starts_with(given)) found[preferred == nullptr || element.*preferred ? 0 : 1].insert(&element);
     }
   }
   for (const std::set<const T*>& of_kind : found) {

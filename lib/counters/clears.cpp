@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Clears of counters, and the owner of a LID, whose counters they are.
+// Clears of counters, and the owner of a LID, which says whose counters they are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,6 +121,37 @@ async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std
     if (!problems.empty() && is_of_identity(problems.back().error.get())) break;
   }
   co_return problems;
+}
+
+async::Task<ClearedEndPorts> clear_end_ports(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ends,
+                                             CounterChoice choice, subnet::SurveyOptions options) {
+  std::vector<NodeIndex> nodes;
+  std::map<NodeIndex, std::vector<PortIndex>> ports;
+  for (const PortIndex end : ends) {
+    const NodeIndex at = subnet.port(end).node;
+    const subnet::Node& node = subnet.node(at);
+    if (!ports.contains(at)) nodes.push_back(at);
+    for (unsigned number = 1; node.kind() == subnet::NodeKind::sw && number < node.slots; ++number)
+      ports[at].push_back(node.first_port + number);
+    const std::vector<PortIndex> countable = countable_ports(subnet, at);
+    const bool is_enhanced_port0 = !countable.empty() && countable.front() == end;
+    if (node.kind() != subnet::NodeKind::sw || is_enhanced_port0) ports[at].push_back(end);
+  }
+  ReadingPlan plan;
+  plan.counts = ReadingPlan::Counts::none;
+  plan.ports = ReadingPlan::Ports::each;
+  plan.ports_of = [&ports](NodeIndex node) { return ports.at(node); };
+  plan.clear = std::move(choice);
+  PmaReadings cleared = co_await read_pmas(transactor, subnet, std::move(nodes), std::move(plan), std::move(options));
+  ClearedEndPorts result{.reasons = {}, .failures = std::move(cleared.failures)};
+  const auto note = [&](PortIndex port, const std::vector<PmaProblem>& problems) {
+    if (!problems.empty()) result.reasons.try_emplace(subnet.end_port_of(port), why_not(problems.front()));
+  };
+  for (const PmaNode& node : cleared.nodes) {
+    note(node.first, node.clear_problems);
+    for (const PmaReading& reading : node.ports) note(reading.port, reading.problems);
+  }
+  co_return result;
 }
 
 }  // namespace ib::counters

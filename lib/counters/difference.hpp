@@ -74,7 +74,7 @@ std::optional<double> octets_per_second(const subnet::Subnet& subnet, PortIndex 
 /// the whole port; a tick of 7 is read so.
 std::optional<double> waiting_share(std::uint64_t waited, std::uint8_t tick, double seconds, const subnet::LinkRate& rate);
 
-/// The changes of counters of one port, or of all ports of a node together. Most counters of errors of a good fabric stand still, and are
+/// The changes of counters of one port. Most counters of errors of a good fabric stand still, and are
 /// not kept.
 struct PortChanges {
   PortIndex port = subnet::none;
@@ -82,9 +82,7 @@ struct PortChanges {
   bool began_anew{};                ///< all counters that had counted something began again: it restarted, or all were cleared
   bool has_discard_details{};       ///< PortXmitDiscardDetails was read
   bool lacks_discard_details{};     ///< a counter of PortXmitDiscardDetails is full, or its change is not known
-  bool all_ports{};                 ///< of all ports of the node together
   std::vector<CounterChange> changes{};
-  std::shared_ptr<const Error> failure{};  ///< the reason why the counters are not known; null if they are
 
   /// The change of a counter by its name in iba-defs; null if it stands still, or if its change is not known.
   const CounterChange* find(std::string_view counter) const;

@@ -454,6 +454,17 @@ bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
   return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
 }
 
+std::size_t unread_ports(const subnet::Subnet& subnet, const PmaNode& node) {
+  if (node.ports.empty()) return node.any_read() ? 0 : countable_ports(subnet, node.node).size();
+  const subnet::Node& of = subnet.node(node.node);
+  std::size_t unread = 0, external = 0;
+  for (const PmaReading& reading : node.ports) {
+    unread += reading.known() ? 0 : 1;
+    external += reading.select != 0 ? 1 : 0;
+  }
+  return unread + (of.kind() == subnet::NodeKind::sw && of.info.num_ports > external ? of.info.num_ports - external : 0);
+}
+
 async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
                                                       std::uint8_t select, bool takes_any_select) {
   const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port

@@ -9,8 +9,10 @@
 // unread (ReadingPlan::Counts::none): one Set clears all external ports of a switch, if all are wanted and its PMA has AllPortSelect.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +58,9 @@ struct PmaNode {
   std::optional<PmaReading> all;           ///< of all ports together
   std::vector<PmaReading> ports;           ///< those that were read one by one, by number
   std::vector<PmaProblem> clear_problems;  ///< of the one Set for all ports
+
+  /// Whether counters were read, of one port or of all ports together.
+  bool any_read() const { return (all && all->known()) || std::ranges::any_of(ports, &PmaReading::known); }
 };
 
 /// What is read after the counters of a port, or after the sum of all ports of a node.
@@ -116,6 +121,9 @@ std::vector<PortIndex> countable_ports(const subnet::Subnet& subnet, NodeIndex n
 /// know.
 bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node);
 
+/// The number of ports of a node whose counters were not read. Of a switch that has more ports than `subnet` knows, these are among them.
+std::size_t unread_ports(const subnet::Subnet& subnet, const PmaNode& node);
+
 /// Requests an attribute of one PortSelect. An answer for another PortSelect is an error, unless `takes_any_select`.
 async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
                                                       std::uint8_t select, bool takes_any_select);
@@ -151,6 +159,14 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
 /// that was not read is read first, and is not cleared if that fails; unless the plan reads nothing. Returns the failed requests.
 async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
                                                     const ReadingPlan& plan, std::span<const PmaReading> read);
+
+struct ClearedEndPorts {
+  std::map<PortIndex, std::shared_ptr<const Error>> reasons;  ///< why an end port was not cleared
+  std::vector<subnet::Failure> failures;
+};
+/// Clears counters of end ports unread; of a switch the counters of all its ports. `options.way` is gmp. `subnet` must outlive the task.
+async::Task<ClearedEndPorts> clear_end_ports(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ends,
+                                             CounterChoice choice, subnet::SurveyOptions options);
 
 // The owner of counters. A PMA is requested at a LID, and its answer names no node. LIDs change hands: the subnet manager assigns them
 // again, and cables are moved. A reading therefore belongs to a node only if the node at the LID said so in the same round. It is requested

@@ -16,8 +16,6 @@
 namespace ib::counters {
 namespace {
 
-constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
-
 std::string why_bad(const std::string& file, const ErrorThresholds::BadLine& line) {
   return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
 }
@@ -63,7 +61,7 @@ ErrorThresholds ErrorThresholds::parse(std::string_view text) {
   return thresholds;
 }
 
-ErrorThresholds ErrorThresholds::read(const std::string& file) { return parse(read_regular_file(file, longest_file)); }
+ErrorThresholds ErrorThresholds::read(const std::string& file) { return parse(read_regular_file(file, longest_thresholds_file)); }
 
 ErrorThresholds ErrorThresholds::given_or_usual(const std::optional<std::string>& file, Log& log, ErrorThresholds usual) {
   if (file) {

@@ -21,6 +21,7 @@ namespace ib::counters {
 
 /// The site's file of thresholds. It need not exist.
 inline constexpr const char* default_error_thresholds_file = "/etc/infiniband-diags/error_thresholds";
+inline constexpr std::size_t longest_thresholds_file = std::size_t{1} << 20;  // bytes
 
 /// The thresholds of error counters, for example of one file.
 class ErrorThresholds {

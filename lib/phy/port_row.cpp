@@ -120,6 +120,12 @@ bool PortRow::has_module() const {
          (module.type != reg::ModuleType::unidentified || !padded_text(module.vendor).empty());
 }
 
+bool PortRow::is_unexpectedly_down() const {
+  const auto code = static_cast<reg::LinkTrouble>(trouble);
+  const bool is_empty = code == reg::LinkTrouble::none || code == reg::LinkTrouble::unknown || code == reg::LinkTrouble::cable_unplugged;
+  return has_module() || (has(Part::troubleshooting) && !is_empty);
+}
+
 void take(PortRow& row, const reg::PddrOperation& page) {
   row.link_state = page.phy_mngr_fsm_state;
   row.fec_mode = page.fec_mode_active;
@@ -183,6 +189,7 @@ void take(PortRow& row, const reg::PpcntStatistics& group) {
   for (std::size_t lane = 0; lane < lanes; ++lane)
     row.lane_ber.at(lane) = {group.raw_ber_lane.at(lane).coefficient, group.raw_ber_lane.at(lane).magnitude};
   row.milliseconds_since_clear = group.time_since_last_clear;
+  row.received_bits = group.phy_received_bits;
   row.set(Part::statistics);
 }
 
@@ -234,7 +241,7 @@ std::string module_firmware(const PortRow& row) {
   return fmt::format("{}.{}.{}", version >> 24, version >> 16 & 0xff, version & 0xffff);
 }
 
-Window window_between(const PortRow& before, ReceivedBits bits_before, const PortRow& after, ReceivedBits bits_after, double seconds) {
+Window window_between(const PortRow& before, const PortRow& after, double seconds) {
   Window window{.seconds = seconds};
   const bool has_statistics = before.has(Part::statistics) && after.has(Part::statistics);
   const bool was_cleared = has_statistics && after.milliseconds_since_clear < before.milliseconds_since_clear;
@@ -243,7 +250,7 @@ Window window_between(const PortRow& before, ReceivedBits bits_before, const Por
     window.seconds = static_cast<double>(after.milliseconds_since_clear - before.milliseconds_since_clear) / 1000;
   if (has_statistics) {
     const auto errors = growth(all_raw_errors(before), all_raw_errors(after));
-    const auto bits = bits_before && bits_after ? growth(*bits_before, *bits_after) : std::nullopt;
+    const auto bits = growth(before.received_bits, after.received_bits);
     window.raw_errors_per_second = rate(errors, window.seconds);
     if (errors && bits && *bits != 0) window.raw_ber = static_cast<double>(*errors) / static_cast<double>(*bits);
   }
@@ -347,7 +354,7 @@ std::span<const report::Column<PortRow>> row_columns() {
       {{"trouble.code", "TROUBLE", report::state(), false, true}, trouble_cell},
       {{"trouble.number", "CODE", {}, false, false, true},
        [](const PortRow& r) { return only_if(r.has(Part::troubleshooting), std::uint64_t{r.trouble}); }},
-      {{"trouble.device_text", "DEVICE SAYS"}, [](const PortRow& r) { return text_cell(std::string(r.trouble_text)); }},
+      {{"trouble.device_text", "DEVICE SAYS"}, [](const PortRow& r) { return text_cell(r.trouble_text); }},
       {{"trouble.remedy", "WHAT TO DO"},
        [](const PortRow& r) { return only_if(r.has(Part::troubleshooting), text_cell(std::string(remedy(r.trouble)))); }},
       {{"module.identifier", "MODULE", {}, false, true}, [](const PortRow& r) { return coded_cell(r.has_module(), r.module.identifier); }},

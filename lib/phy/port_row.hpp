@@ -25,24 +25,9 @@ using subnet::NodeIndex;
 using subnet::PortIndex;
 
 // Values of registers in the units and words of people. No raw register of a real device is public, so each value is checked against what
-// it can be: a value that a module, a sensor or a link cannot have is not known. limits_of() has the one table of these limits.
+// it can be: a value that a module, a sensor or a link cannot have is not known. values.cpp has the one table of these limits.
 
-enum class Quantity : std::uint8_t {
-  ber_magnitude,  ///< but for the two that say that no error was seen
-  module_temperature,
-  sensor_temperature,
-  module_voltage,
-  optical_power,
-  bias_current,
-  cable_length,
-  fan_speed,
-};
-struct ValueRange {
-  double least, greatest;
-  std::string_view unit, source;
-};
 inline constexpr std::uint16_t all_ones = 0xffff;  ///< as a temperature: nothing is measured
-const ValueRange& limits_of(Quantity quantity);
 
 /// A bit error ratio as registers have it: coefficient × 10^−magnitude. Both zero: the register was not read, or holds nothing.
 struct BitErrorRatio {
@@ -92,7 +77,6 @@ bool is_trouble(std::uint16_t code);
 inline constexpr std::size_t lanes = 8;  ///< that a register has room for
 
 enum class Part : std::uint8_t { operation, troubleshooting, module, link_down, physical, statistics, histogram_bins, histogram };
-inline constexpr std::size_t parts = 8;
 
 struct Module {
   std::array<std::uint8_t, 16> vendor{}, part_number{}, serial_number{};
@@ -112,21 +96,6 @@ struct HistogramBin {
   std::uint64_t count{};
 };
 
-/// A text that few rows have, in the room of a pointer.
-class RareText {
- public:
-  RareText& operator=(std::string text) {
-    text_ = text.empty() ? nullptr : std::make_unique<std::string>(std::move(text));
-    return *this;
-  }
-  bool empty() const { return text_ == nullptr; }
-  operator std::string_view() const { return text_ ? std::string_view(*text_) : std::string_view(); }  // NOLINT: it is a text
-  friend bool operator==(const RareText& text, std::string_view other) { return std::string_view(text) == other; }
-
- private:
-  std::unique_ptr<std::string> text_;
-};
-
 struct PortRow {
   PortIndex port = subnet::none;
   std::uint8_t read{};  ///< a bit for each Part that was read
@@ -137,12 +106,12 @@ struct PortRow {
   BitErrorRatio raw_ber, effective_ber, symbol_ber;
   std::array<BitErrorRatio, lanes> lane_ber{};
   std::array<std::uint64_t, lanes> raw_errors{};
-  std::uint64_t milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
+  std::uint64_t milliseconds_since_clear{}, received_bits{}, corrected_blocks{}, uncorrectable_blocks{};  ///< since they were cleared
   std::uint32_t link_down_events{}, link_recovery_events{};
   std::uint16_t trouble{};
   reg::DownReason down_reason{};
   reg::DownInitiator down_initiator{};
-  RareText trouble_text;  ///< of the device, not escaped
+  std::string trouble_text;  ///< of the device, not escaped
   Module module;
   std::unique_ptr<std::vector<HistogramBin>> histogram;  ///< only where it was wanted
 
@@ -151,6 +120,9 @@ struct PortRow {
   bool is_known() const { return read != 0; }
   /// Whether a module is in the cage: the register describes one.
   bool has_module() const;
+  /// Of a port that is down, whether it should be up: a module is in its cage, or the device says that something other than a missing cable
+  /// is wrong.
+  bool is_unexpectedly_down() const;
 };
 
 void take(PortRow& row, const reg::PddrOperation& page);
@@ -186,11 +158,8 @@ struct Window {
   std::optional<std::uint64_t> link_downs{}, link_recoveries{};
 };
 
-/// What the port had received at a reading, in bits; nothing where that was not read.
-using ReceivedBits = std::optional<std::uint64_t>;
-
 /// The difference of two readings of a port. `seconds` is the time between them as the reader saw it.
-Window window_between(const PortRow& before, ReceivedBits bits_before, const PortRow& after, ReceivedBits bits_after, double seconds);
+Window window_between(const PortRow& before, const PortRow& after, double seconds);
 
 // The columns of what was read of a port: of its link, and then of its module. `ibtool phy`, `ibtool modules` and the
 // JSON of health have their values from here.

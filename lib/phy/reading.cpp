@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <type_traits>
 
 #include "async/group.hpp"
 #include "iba/generic.hpp"
@@ -253,13 +252,7 @@ class Reader {
     const std::optional<T> value = co_await request<T>(device, row.port, wanted, [](const T& answer, const T& sent) {
       return answer.local_port == sent.local_port && answer.plane_ind == sent.plane_ind;
     });
-    if (!value) co_return;
-    take(row, *value);
-    if constexpr (std::is_same_v<T, reg::PpcntStatistics>) {
-      if (!options_.received_bits) co_return;
-      found_.received_bits.resize(found_.ports.size());
-      found_.received_bits[static_cast<std::size_t>(&row - found_.ports.data())] = value->phy_received_bits;
-    }
+    if (value) take(row, *value);
   }
 
   /// Reads one register, unless the device is silent or its type is known not to have the register. `is_of` says whether the answer is for

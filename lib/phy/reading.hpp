@@ -133,7 +133,6 @@ struct ReadingOptions {
   Parts parts = usual_parts;        ///< the registers of ports, besides the histogram
   const Planes* planes{};           ///< each plane of a port is read besides the port itself; null: no plane is
   Parts plane_parts = usual_parts;  ///< the registers of planes, besides the histogram
-  bool received_bits{};             ///< keeps Reading::received_bits
   bool histogram{};                 ///< the FEC histogram of ports too: two more requests a port
   std::size_t devices = 32;         ///< the greatest number of devices that are read at once, each by at most two requests
   bool tries_once{};                ///< a request that is not answered is not repeated
@@ -153,7 +152,6 @@ struct Reading {
   std::vector<DeviceRow> devices;  ///< in the order of the first port of each
   /// In the order of the argument `ports`, if they are wanted. The planes of a port stand behind it.
   std::vector<PortRow> ports;
-  std::vector<std::uint64_t> received_bits;  ///< by row of `ports`, if it is wanted: bits that the port received since it was cleared
   std::vector<EnvironmentRow> environments;  ///< of the devices that have sensors or fans, if that is wanted
   subnet::Failures failures;                 ///< devices that do not answer, and requests that were refused or answered wrongly
 };

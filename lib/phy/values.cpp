@@ -14,19 +14,22 @@
 namespace ib::phy {
 namespace {
 
-constexpr std::array<ValueRange, 8> value_ranges{{
-    {0, 40, "", "scripts of operators: greater magnitudes mean that nothing was measured"},
-    {-50, 130, "C", "SFF-8472, CMIS: the range of modules is at most -40 to 125 C"},
-    {-50, 150, "C", "an ASIC shuts down far below"},
-    {1000, 6500, "mV", "SFF-8472, CMIS: a module has 3.3 V, and the field ends at 6.55 V"},
-    {-40, 20, "dBm", "CMIS: -40 dBm is no light; recordings have -999 for none"},
-    {0, 500, "mA", "CMIS: 131 mA times a scale of at most 4"},
-    {0.1, 10000, "m", "CMIS: at most 6300 m; 0 means that it is not given"},
-    {0, 60000, "rpm", "65535 is all ones"},
-}};
+/// What a value can be.
+struct ValueRange {
+  double least, greatest;
+  std::string_view unit, source;
+};
+// But for the two magnitudes that say that no error was seen:
+constexpr ValueRange ber_magnitude{0, 40, "", "scripts of operators: greater magnitudes mean that nothing was measured"};
+constexpr ValueRange module_temperatures{-50, 130, "C", "SFF-8472, CMIS: the range of modules is at most -40 to 125 C"};
+constexpr ValueRange sensor_temperatures{-50, 150, "C", "an ASIC shuts down far below"};
+constexpr ValueRange module_voltages{1000, 6500, "mV", "SFF-8472, CMIS: a module has 3.3 V, and the field ends at 6.55 V"};
+constexpr ValueRange optical_powers{-40, 20, "dBm", "CMIS: -40 dBm is no light; recordings have -999 for none"};
+constexpr ValueRange bias_currents{0, 500, "mA", "CMIS: 131 mA times a scale of at most 4"};
+constexpr ValueRange cable_lengths{0.1, 10000, "m", "CMIS: at most 6300 m; 0 means that it is not given"};
+constexpr ValueRange fan_speeds{0, 60000, "rpm", "65535 is all ones"};
 
-std::optional<double> within(double value, Quantity quantity) {
-  const ValueRange& of = limits_of(quantity);
+std::optional<double> within(double value, const ValueRange& of) {
   if (value < of.least || value > of.greatest) return {};
   return value;
 }
@@ -91,13 +94,12 @@ const TroubleGroup* group_of(std::uint16_t code) {
 class Collector {
  public:
   /// Adds a number of 16 bits if it has no value. Zero is not a measurement.
-  void add(std::string key, std::uint16_t raw, const std::optional<double>& value, Quantity quantity) {
-    if (raw != 0 && !value) add(std::move(key), fmt::format("0x{:04x}", raw), raw == all_ones ? "all ones" : range_of(quantity));
+  void add(std::string key, std::uint16_t raw, const std::optional<double>& value, const ValueRange& range) {
+    if (raw != 0 && !value) add(std::move(key), fmt::format("0x{:04x}", raw), raw == all_ones ? "all ones" : words_of(range));
   }
   void add(std::string key, BitErrorRatio ber) {
     if (ber == BitErrorRatio{} || ratio(ber)) return;
-    add(std::move(key), fmt::format("coefficient 0x{:02x}, magnitude 0x{:02x}", ber.coefficient, ber.magnitude),
-        range_of(Quantity::ber_magnitude));
+    add(std::move(key), fmt::format("coefficient 0x{:02x}, magnitude 0x{:02x}", ber.coefficient, ber.magnitude), words_of(ber_magnitude));
   }
   void add_ones(std::string key, Bytes bytes) {
     const auto is_ones = [](std::uint8_t byte) { return byte == 0xff; };
@@ -106,10 +108,9 @@ class Collector {
   std::vector<ImpossibleValue> take() { return std::move(found_); }
 
  private:
-  static std::string range_of(Quantity quantity) {
-    const ValueRange& limits = limits_of(quantity);
-    const std::string unit = limits.unit.empty() ? std::string() : fmt::format(" {}", limits.unit);
-    return fmt::format("not from {:g} to {:g}{} ({})", limits.least, limits.greatest, unit, limits.source);
+  static std::string words_of(const ValueRange& range) {
+    const std::string unit = range.unit.empty() ? std::string() : fmt::format(" {}", range.unit);
+    return fmt::format("not from {:g} to {:g}{} ({})", range.least, range.greatest, unit, range.source);
   }
   void add(std::string key, std::string bytes, std::string why) { found_.push_back({std::move(key), std::move(bytes), std::move(why)}); }
 
@@ -129,15 +130,15 @@ void collect_measurements(const PortRow& row, Collector& found) {
   const Module& module = row.module;
   const auto measures = [&module](std::uint8_t quantity) { return (module.monitored & quantity) != 0; };
   if (measures(monitors::temperature))
-    found.add("module.temperature_celsius", module.temperature, module_celsius(module.temperature), Quantity::module_temperature);
+    found.add("module.temperature_celsius", module.temperature, module_celsius(module.temperature), module_temperatures);
   if (measures(monitors::voltage))
-    found.add("module.voltage_millivolts", module.voltage, module_millivolts(module.voltage), Quantity::module_voltage);
+    found.add("module.voltage_millivolts", module.voltage, module_millivolts(module.voltage), module_voltages);
   for (std::size_t lane = 0; lane < std::min<std::size_t>(row.active_lanes, lanes); ++lane) {
     const std::uint16_t rx = module.rx_power.at(lane), tx = module.tx_power.at(lane), bias = module.bias.at(lane);
-    if (measures(monitors::rx_power)) found.add(fmt::format("module.rx_power_dbm[{}]", lane), rx, module_dbm(rx), Quantity::optical_power);
-    if (measures(monitors::tx_power)) found.add(fmt::format("module.tx_power_dbm[{}]", lane), tx, module_dbm(tx), Quantity::optical_power);
+    if (measures(monitors::rx_power)) found.add(fmt::format("module.rx_power_dbm[{}]", lane), rx, module_dbm(rx), optical_powers);
+    if (measures(monitors::tx_power)) found.add(fmt::format("module.tx_power_dbm[{}]", lane), tx, module_dbm(tx), optical_powers);
     if (measures(monitors::tx_bias))
-      found.add(fmt::format("module.bias_milliamperes[{}]", lane), bias, bias_milliamperes(bias, module.scale), Quantity::bias_current);
+      found.add(fmt::format("module.bias_milliamperes[{}]", lane), bias, bias_milliamperes(bias, module.scale), bias_currents);
   }
 }
 
@@ -150,48 +151,45 @@ void collect_module(const PortRow& row, Collector& found) {
   const std::array<std::uint8_t, 1> length{module.length};
   if (!cable_meters(module.length, module.identifier)) found.add_ones("module.length_meters", length);
   collect_measurements(row, found);
-  found.add("module.temperature_alarm_celsius", module.temperature_high, module_celsius(module.temperature_high),
-            Quantity::module_temperature);
-  found.add("module.power_low_alarm_dbm", module.rx_power_low, module_dbm(module.rx_power_low), Quantity::optical_power);
-  found.add("module.power_high_alarm_dbm", module.rx_power_high, module_dbm(module.rx_power_high), Quantity::optical_power);
+  found.add("module.temperature_alarm_celsius", module.temperature_high, module_celsius(module.temperature_high), module_temperatures);
+  found.add("module.power_low_alarm_dbm", module.rx_power_low, module_dbm(module.rx_power_low), optical_powers);
+  found.add("module.power_high_alarm_dbm", module.rx_power_high, module_dbm(module.rx_power_high), optical_powers);
 }
 
 }  // namespace
 
-const ValueRange& limits_of(Quantity quantity) { return value_ranges.at(static_cast<std::size_t>(quantity)); }
-
 std::optional<double> ratio(BitErrorRatio ber) {
   constexpr std::uint8_t no_error = 254, no_error_either = 255;
   if (ber.magnitude == no_error || ber.magnitude == no_error_either) return 0;
-  if (ber == BitErrorRatio{} || !within(ber.magnitude, Quantity::ber_magnitude)) return {};
+  if (ber == BitErrorRatio{} || !within(ber.magnitude, ber_magnitude)) return {};
   return ber.coefficient / std::pow(10, ber.magnitude);  // the quotient is rounded once
 }
 
 std::optional<double> module_celsius(std::uint16_t raw) {
   if (raw == 0 || raw == all_ones) return {};  // a module that measures nothing
-  return within(as_signed(raw) / 256, Quantity::module_temperature);
+  return within(as_signed(raw) / 256, module_temperatures);
 }
 std::optional<double> sensor_celsius(std::uint16_t raw) {
   if (raw == all_ones) return {};
-  return within(as_signed(raw) / 8, Quantity::sensor_temperature);
+  return within(as_signed(raw) / 8, sensor_temperatures);
 }
-std::optional<double> module_millivolts(std::uint16_t raw) { return within(raw / 10.0, Quantity::module_voltage); }
-std::optional<double> module_dbm(std::uint16_t raw) { return within(as_signed(raw), Quantity::optical_power); }
+std::optional<double> module_millivolts(std::uint16_t raw) { return within(raw / 10.0, module_voltages); }
+std::optional<double> module_dbm(std::uint16_t raw) { return within(as_signed(raw), optical_powers); }
 
 std::optional<double> bias_milliamperes(std::uint16_t raw, reg::BiasScale scale) {
   const auto exponent = static_cast<unsigned>(scale);
   if (exponent > static_cast<unsigned>(reg::BiasScale::four)) return {};
-  return within(static_cast<double>(raw << exponent) / 500, Quantity::bias_current);
+  return within(static_cast<double>(raw << exponent) / 500, bias_currents);
 }
 
 std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier identifier) {
-  if (!has_cmis(identifier)) return raw == 255 ? std::nullopt : within(raw, Quantity::cable_length);  // 255: longer than the field can say
+  if (!has_cmis(identifier)) return raw == 255 ? std::nullopt : within(raw, cable_lengths);  // 255: longer than the field can say
   constexpr std::array decimeters{1, 10, 100, 1000};
-  return within((raw & 0x3f) * decimeters.at(raw >> 6) / 10.0, Quantity::cable_length);
+  return within((raw & 0x3f) * decimeters.at(raw >> 6) / 10.0, cable_lengths);
 }
 
 std::optional<unsigned> fan_rpm(std::uint16_t raw) {
-  if (!within(raw, Quantity::fan_speed)) return {};
+  if (!within(raw, fan_speeds)) return {};
   return raw;
 }
 
@@ -238,13 +236,13 @@ std::vector<ImpossibleValue> impossible_values(const EnvironmentRow& row) {
   Collector found;
   for (const Sensor& sensor : row.sensors) {
     const std::string name = fmt::format("sensor {}: ", sensor.index);
-    found.add(name + "temperature_celsius", sensor.raw_celsius, sensor.celsius, Quantity::sensor_temperature);
-    found.add(name + "max_celsius", sensor.raw_greatest, sensor.greatest, Quantity::sensor_temperature);
-    found.add(name + "limit_celsius", sensor.raw_limit, sensor.limit, Quantity::sensor_temperature);
+    found.add(name + "temperature_celsius", sensor.raw_celsius, sensor.celsius, sensor_temperatures);
+    found.add(name + "max_celsius", sensor.raw_greatest, sensor.greatest, sensor_temperatures);
+    found.add(name + "limit_celsius", sensor.raw_limit, sensor.limit, sensor_temperatures);
   }
   for (const Fan& fan : row.fans) {
     const std::optional<double> rpm = fan.rpm ? std::optional<double>(*fan.rpm) : std::nullopt;
-    found.add(fmt::format("fan {}: rpm", fan.index), fan.raw_rpm, rpm, Quantity::fan_speed);
+    found.add(fmt::format("fan {}: rpm", fan.index), fan.raw_rpm, rpm, fan_speeds);
   }
   return found.take();
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -14,30 +13,23 @@
 #include "iba/text.hpp"
 
 namespace ib::phy {
-namespace {
-
-constexpr std::size_t longest_file = std::size_t{16} << 20;  // 400,000 devices
-
-}  // namespace
 
 VsKeys VsKeys::read(const std::string& path) {
-  const std::string text = read_regular_file(path, longest_file);
+  constexpr std::size_t longest = std::size_t{16} << 20;  // 400,000 devices
+  const std::string text = read_regular_file(path, longest);
   VsKeys keys;
   std::optional<std::uint64_t> single;
-  std::size_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view words = trim(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    ++number;
-    if (words.empty() || words.starts_with('#')) continue;
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
+    const std::string_view words = trim(line->whole);
     const auto blank = words.find_first_of(" \t");
     const auto guid = parse_guid(words.substr(0, blank));
     const auto key = parse_number(blank == std::string_view::npos ? words : trim(words.substr(blank)));
     const bool is_single = key && blank == std::string_view::npos && !single && keys.by_guid_.empty();
     const bool is_of_device = blank != std::string_view::npos && key && guid && !single;
     if (!is_single && !is_of_device)
-      throw UsageError(fmt::format("{}:{}: not a line of GUID and VS_Key, nor the only VS_Key of the file", harmless_line(path), number));
+      throw UsageError(
+          fmt::format("{}:{}: not a line of GUID and VS_Key, nor the only VS_Key of the file", harmless_line(path), line->number));
     if (is_single) single = key;
     if (is_of_device) keys.by_guid_[guid.value_or(Guid{})] = *key;
   }

@@ -12,15 +12,13 @@
 #include "base/log.hpp"
 #include "counters/readings.hpp"
 #include "counters/thresholds.hpp"
-#include "iba-gen/sa.hpp"
-#include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
-#include "sa/records.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/peer.hpp"
+#include "subnet/sweep/sa_nodes.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
@@ -37,46 +35,12 @@ using Counts = counters::ReadingPlan::Counts;
 
 bool is_switch(const subnet::Subnet& subnet, PortIndex port) { return subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw; }
 
-struct SaView {
-  explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
-
-  void take(const sa::Records& records) {
-    whole = !records.torn;
-    cut = records.torn;
-    for (const Bytes row : records.bytes) {
-      const auto record = wire::unpack_short<sa::NodeRecord>(row);
-      guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
-    }
-  }
-  subnet::Mismatches check(const subnet::Subnet& subnet, PortIndex end) const {
-    const Guid own = subnet.end_port_guid(end);
-    const auto by_sa = guid_by_lid.find(subnet.lid(end).value);
-    if (by_sa == guid_by_lid.end()) {
-      if (whole) return {subnet::no_node_record(subnet.lid(end))};
-    } else if (own != Guid{} && by_sa->second != own) {
-      return {subnet::other_port_guid(by_sa->second, own)};
-    }
-    if (paths.has_service_levels() && !paths.gmp(end)) return {subnet::no_sa_path(own)};
-    return {};
-  }
-
-  std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
-  bool whole{};                             ///< the table of nodes is complete: the SA does not know a node that is not in it
-  bool cut{};                               ///< it came without its end: of a node that is not in it nothing is known
-  std::shared_ptr<const Error> not_read{};  ///< the reason why there is no table: no node is checked
-  subnet::PortPaths paths;
-};
-
 /// The checks of a command, of the whole fabric or of what TARGET names.
 struct Looks {
-  bool one{};     ///< one node or port, not the whole fabric
-  bool node{};    ///< end ports against their records in the SA
-  bool state{};   ///< PortPhysicalState and PortState
-  bool width{};   ///< LinkWidthActive
-  bool speed{};   ///< the active speed, and the LIDs of end ports
+  bool one{};   ///< one node or port, not the whole fabric
+  bool node{};  ///< end ports against their records in the SA
+  subnet::PortChecks ports{};
   bool errors{};  ///< counters against their thresholds
-
-  bool ports() const { return state || width || speed; }
 };
 
 class Check final : public Command {
@@ -88,7 +52,7 @@ class Check final : public Command {
       counted_.options(set);
     } else {
       if (looks_.one) set.target_each("TARGET", counted_.target);
-      if (looks_.one && looks_.ports()) {
+      if (looks_.one && looks_.ports.any()) {
         set.integer("PORT", counted_.port, {0, path::last_port});
         set.is_port();
       }
@@ -137,7 +101,8 @@ class Check final : public Command {
     std::optional<mad::Result<counters::CounterRow>> counted;
     if (looks_.node) {
       co_await add_port(stack.transactor(), node.path, fabric.subnet, one.end);
-      subnet::Mismatches findings = co_await check_node(stack, subnet, one.end);
+      const Gid here = stack.host().end_port().default_gid();
+      subnet::Mismatches findings = co_await subnet::check_sa_records(stack.transactor(), subnet, one.end, here);
       report.add({.kind = CheckKind::node, .port = one.end, .findings = std::move(findings)});
     } else if (looks_.errors) {
       co_await describe(stack, node, fabric, one);
@@ -163,30 +128,6 @@ class Check final : public Command {
     }
   }
 
-  static async::Task<sa::Records> find_record(mad::Transactor& transactor, const sa::Pattern& pattern) {
-    mad::Result<sa::Records> found = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
-    if (!found && !sa::is_no_records(found.error())) found.error().raise();
-    co_return found ? std::move(*found) : sa::Records();
-  }
-
-  static async::Task<subnet::Mismatches> check_node(Stack& stack, const subnet::Subnet& subnet, PortIndex end) {
-    SaView sa{subnet::PortPaths(subnet, stack.here())};
-    sa::Pattern of_lid(sa::NodeRecord::info());
-    of_lid.match("LID", subnet.lid(end).value);
-    sa.take(co_await find_record(stack.transactor(), of_lid));
-    subnet::Mismatches findings = sa.check(subnet, end);
-    if (!findings.empty()) co_return findings;
-    const Gid here = stack.host().end_port().default_gid();
-    sa::Pattern paths(sa::PathRecord::info());
-    paths.match("SGID", to_text(here));
-    paths.match("DGID", to_text(Gid::from(here.prefix(), subnet.end_port_guid(end))));
-    paths.match("reversible", 1);
-    paths.match("numbPath", 1);
-    const sa::Records found = co_await find_record(stack.transactor(), paths);
-    if (found.bytes.empty()) findings.push_back(subnet::no_sa_path(subnet.end_port_guid(end)));
-    co_return findings;
-  }
-
   /// Reads what the checks of a port need. Returns false if the other end of the link does not answer, so that a check was not possible.
   async::Task<bool> read_port(Stack& stack, const Destination& node, Fabric& fabric, OnePort one) const {
     mad::Transactor& transactor = stack.transactor();
@@ -199,7 +140,7 @@ class Check final : public Command {
       info.pack(of.switch_info_bytes);
       of.has_switch_info = true;
     }
-    if (!needs_peer(subnet.port(one.port))) co_return true;
+    if (!looks_.ports.needs_peer(subnet.port(one.port))) co_return true;
     try {
       co_await read_peer(stack, node, subnet, one.port);
     } catch (const SysError&) {
@@ -228,24 +169,25 @@ class Check final : public Command {
   }
 
   async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
-    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
+    discovery_.needs.switch_infos = looks_.ports.any();  // a port 0 that is not an enhanced one is not checked
     co_await discover(session, discovery_, fabric);
     if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
-    SaView sa{subnet::PortPaths(fabric.subnet, session.stack().here())};
+    subnet::SaNodes sa;
+    subnet::PortPaths paths(fabric.subnet, session.stack().here());
     subnet::Failures met;
     if (looks_.node || looks_.errors) {
       co_await session.stack().prepare_sa();
-      co_await read_sa(session.stack(), fabric.subnet, sa);
-      if (sa.not_read) met.push_back(not_read_failure(sa, looks_.errors && !session.host().options().skip_sl));
-      if (sa.cut) met.push_back(cut_failure(sa));
+      co_await read_sa(session.stack(), fabric.subnet, sa, paths);
+      const bool uses_sl_0 = looks_.errors && !session.host().options().skip_sl;
+      met = sa.failures(uses_sl_0 ? ": nodes are not checked, and SL 0 is used." : ": nodes are not checked.");
     }
-    if (looks_.ports() && is_listing(fabric)) met.push_back(no_states());
+    if (looks_.ports.any() && is_listing(fabric)) met.push_back(no_states());
     Counters counters;
-    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, sa.paths, met);
+    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, paths, met);
     add_failures(session.host(), fabric, std::move(met));  // at once: what has one cause is one line
     for (const PortIndex end : subnet::end_ports(fabric.subnet)) {
       if (is_switch(fabric.subnet, end) ? is_wanted(fabric.subnet.port(end).node) : is_wanted(fabric.subnet, end))
-        check_end_port(fabric.subnet, end, sa, counters, report);
+        check_end_port(fabric.subnet, end, sa, paths, counters, report);
     }
   }
 
@@ -259,51 +201,24 @@ class Check final : public Command {
     return targets_.empty() || std::ranges::any_of(chosen_, names);
   }
 
-  async::Task<> read_sa(Stack& stack, const subnet::Subnet& subnet, SaView& sa) const {
+  async::Task<> read_sa(Stack& stack, const subnet::Subnet& subnet, subnet::SaNodes& sa, subnet::PortPaths& paths) const {
     mad::Transactor& transactor = stack.transactor();
     if (!looks_.node) {
-      co_await stack.read_service_levels(sa.paths);
+      co_await stack.read_service_levels(paths);
       co_return;
     }
     if (stack.host().options().use_sa) {  // the model is the SA's
       for (const PortIndex end : subnet::end_ports(subnet)) sa.guid_by_lid.try_emplace(subnet.lid(end).value, subnet.end_port_guid(end));
     } else {
-      co_await read_nodes(transactor, sa);
+      co_await sa.read(transactor);
     }
     if (stack.host().options().skip_sl) co_return;
     if (sa.not_read) {  // no second query
-      sa.paths.do_without(sa.not_read->message());
+      paths.do_without(sa.not_read->message());
     } else {
-      co_await sa.paths.read_service_levels(transactor);
+      co_await paths.read_service_levels(transactor);
     }
-    if (looks_.errors && !sa.not_read) stack.report_sl_0(sa.paths.why_sl_0());
-  }
-
-  static async::Task<> read_nodes(mad::Transactor& transactor, SaView& sa) {
-    try {
-      const sa::Pattern all(sa::NodeRecord::info());
-      const mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), all);
-      if (records || sa::is_no_records(records.error())) {
-        sa.take(records ? *records : sa::Records());
-      } else {
-        sa.not_read = records.shared_error();
-      }
-    } catch (const SysError&) {
-      throw;
-    } catch (const Error& error) {  // an answer that contradicts itself
-      sa.not_read = std::make_shared<const Error>(error);
-    }
-  }
-
-  /// `uses_sl_0`: counters are read with SL 0, since the SA gave no other.
-  static subnet::Failure not_read_failure(const SaView& sa, bool uses_sl_0) {
-    const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
-    const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
-    const std::string_view result = kind == subnet::Failure::Kind::not_read ? ""
-                                    : uses_sl_0                             ? ": nodes are not checked, and SL 0 is used."
-                                                                            : ": nodes are not checked.";
-    std::string why = fmt::format("{}{}", sa.not_read->message(), result);
-    return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
+    if (looks_.errors && !sa.not_read) stack.report_sl_0(paths.why_sl_0());
   }
 
   static subnet::Failure no_states() {
@@ -311,11 +226,6 @@ class Check final : public Command {
             .attribute = "PortInfo",
             .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them.",
             .error = {}};
-  }
-
-  static subnet::Failure cut_failure(const SaView& sa) {
-    std::string why = fmt::format("The SA's table of NodeRecords came without its end: {} arrived.", sa.guid_by_lid.size());
-    return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
   }
 
   /// Reads the counters of all ports to be checked. Adds the failures of counters that cannot be read to `met`.
@@ -345,9 +255,10 @@ class Check final : public Command {
     return ports;
   }
 
-  void check_end_port(const subnet::Subnet& subnet, PortIndex end, const SaView& sa, const Counters& counters, CheckReport& report) const {
+  void check_end_port(const subnet::Subnet& subnet, PortIndex end, const subnet::SaNodes& sa, const subnet::PortPaths& paths,
+                      const Counters& counters, CheckReport& report) const {
     if (looks_.node && !sa.not_read && !is_left_out(subnet.port(end)))
-      report.add({.kind = CheckKind::node, .port = end, .findings = sa.check(subnet, end)});
+      report.add({.kind = CheckKind::node, .port = end, .findings = sa.check(subnet, end, &paths)});
     const subnet::Node& node = subnet.node(subnet.port(end).node);
     std::vector<PortIndex> ports{end};
     for (unsigned number = 1; is_switch(subnet, end) && number <= node.info.num_ports && number < node.slots; ++number)
@@ -355,7 +266,7 @@ class Check final : public Command {
     std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)) || !is_wanted(subnet, port); });
     for (const PortIndex port : ports) {
       const bool has_state = subnet.port(port).has_info && !node.is_listed;
-      if (looks_.ports() && has_state) add_port_row(subnet, port, report);
+      if (looks_.ports.any() && has_state) add_port_row(subnet, port, report);
     }
     if (looks_.errors) check_errors(subnet, end, ports, counters, report);
   }
@@ -391,30 +302,13 @@ class Check final : public Command {
     return {.kind = CheckKind::errors, .port = port, .all_ports = all_ports, .findings = counters::check_counters(row, thresholds_)};
   }
 
-  /// Whether the width or speed of the link of a port is judged, by both of its ends.
-  bool needs_peer(const subnet::Port& port) const { return (looks_.width || looks_.speed) && subnet::is_trained(port) && port.number != 0; }
-
   /// Adds the row of a port, whose PortInfo must be known. Not where nothing was found, and the other end of its link is not known, by
   /// which its width and speed are judged.
   void add_port_row(const subnet::Subnet& subnet, PortIndex port, CheckReport& report) const {
-    subnet::Mismatches findings = check_port(subnet, port);
+    subnet::Mismatches findings = subnet::check_port(subnet, port, looks_.ports);
     const PortIndex peer = subnet.port(port).peer;
-    if (findings.empty() && needs_peer(subnet.port(port)) && (peer == subnet::none || !subnet.port(peer).has_info)) return;
+    if (findings.empty() && looks_.ports.needs_peer(subnet.port(port)) && (peer == subnet::none || !subnet.port(peer).has_info)) return;
     report.add({.kind = CheckKind::port, .port = port, .findings = std::move(findings)});
-  }
-
-  /// The problems of a port, whose PortInfo must be known. If its link is not up, this is the only problem.
-  subnet::Mismatches check_port(const subnet::Subnet& subnet, PortIndex port) const {
-    subnet::Mismatches findings;
-    const auto add = [&findings](subnet::Mismatches more) { std::ranges::move(more, std::back_inserter(findings)); };
-    if (looks_.state) add(subnet::check_port_state(subnet, port));
-    if (!findings.empty() && findings.front().error) return findings;
-    if (looks_.width) add(subnet::check_link_width(subnet, port));
-    if (looks_.speed) {
-      add(subnet::check_link_speed(subnet, port));
-      add(subnet::check_lids(subnet, port));
-    }
-    return findings;
   }
 
   Looks looks_;
@@ -435,24 +329,25 @@ constexpr CommandInfo info(std::string_view name, HelpGroup group, std::string_v
 }  // namespace
 }  // namespace checks
 
-constinit const CommandInfo rooms::ibcheckerrors = checks::info<checks::Looks{.node = true, .state = true, .errors = true}>(
+constinit const CommandInfo rooms::ibcheckerrors = checks::info<checks::Looks{.node = true, .ports = {.state = true}, .errors = true}>(
     "ibcheckerrors", HelpGroup::counters, "Check every node, the state of every link, and error counters.");
 constinit const CommandInfo rooms::ibcheckerrs = checks::info<checks::Looks{.one = true, .errors = true}>(
     "ibcheckerrs", HelpGroup::counters, "Check the error counters of a port, or of all ports of a switch.");
 constinit const CommandInfo rooms::ibchecknode = checks::info<checks::Looks{.one = true, .node = true}>(
     "ibchecknode", HelpGroup::topology, "Check that the SA knows a node as it is, and a path to it.");
-constinit const CommandInfo rooms::ibcheckport = checks::info<checks::Looks{.one = true, .state = true, .width = true, .speed = true}>(
-    "ibcheckport", HelpGroup::topology, "Check the state, width, speed and LIDs of a port.");
-constinit const CommandInfo rooms::ibcheckportstate = checks::info<checks::Looks{.one = true, .state = true}>(
+constinit const CommandInfo rooms::ibcheckport =
+    checks::info<checks::Looks{.one = true, .ports = {.state = true, .width = true, .speed = true}}>(
+        "ibcheckport", HelpGroup::topology, "Check the state, width, speed and LIDs of a port.");
+constinit const CommandInfo rooms::ibcheckportstate = checks::info<checks::Looks{.one = true, .ports = {.state = true}}>(
     "ibcheckportstate", HelpGroup::topology, "Check that the link of a port is up and active.");
-constinit const CommandInfo rooms::ibcheckportwidth = checks::info<checks::Looks{.one = true, .width = true}>(
+constinit const CommandInfo rooms::ibcheckportwidth = checks::info<checks::Looks{.one = true, .ports = {.width = true}}>(
     "ibcheckportwidth", HelpGroup::topology, "Check that a link is as wide as both of its ends can be.");
 constinit const CommandInfo rooms::ibchecknet =
-    checks::info<checks::Looks{.node = true, .state = true, .width = true, .speed = true, .errors = true}>(
+    checks::info<checks::Looks{.node = true, .ports = {.state = true, .width = true, .speed = true}, .errors = true}>(
         "ibchecknet", HelpGroup::topology, "Check every node, port and error counter of the fabric.");
-constinit const CommandInfo rooms::ibcheckstate = checks::info<checks::Looks{.node = true, .state = true}>(
+constinit const CommandInfo rooms::ibcheckstate = checks::info<checks::Looks{.node = true, .ports = {.state = true}}>(
     "ibcheckstate", HelpGroup::topology, "Check every node, and that every link is up and active.");
-constinit const CommandInfo rooms::ibcheckwidth = checks::info<checks::Looks{.node = true, .width = true}>(
+constinit const CommandInfo rooms::ibcheckwidth = checks::info<checks::Looks{.node = true, .ports = {.width = true}}>(
     "ibcheckwidth", HelpGroup::topology, "Check every node, and the width of every link.");
 
 }  // namespace ib::tools

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
-#include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "iba-gen/cc.hpp"
@@ -30,16 +30,8 @@ const Operation* find_whole_name(std::span<const Operation> operations, std::str
 }  // namespace
 
 const Operation& find_operation(std::span<const Operation> operations, std::string_view word) {
-  if (const Operation* whole = find_whole_name(operations, word)) return *whole;
-  std::vector<const Operation*> found;
-  std::vector<std::string_view> words;
-  for (const Operation& each : operations) {
-    if (to_lower(each.full).starts_with(to_lower(word))) found.push_back(&each);
-    words.insert(words.end(), {each.full, each.alias});
-  }
-  if (found.size() == 1) return *found.front();
-  if (found.size() > 1) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(word)));
-  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(word), did_you_mean(word, words)));
+  constexpr bool Operation::*no_preference = nullptr;
+  return find_by_prefix(word, operations, no_preference, [](const Operation& each) { return std::array{each.full, each.alias}; });
 }
 
 std::string AgentOperation::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }

@@ -26,10 +26,7 @@ std::pair<std::string_view, std::string_view> words_for(std::uint16_t attribute,
 
 class DiagsErrorReport final : public ErrorReport {
  public:
-  DiagsErrorReport(const Fabric& of, const QueryOptions& what, const ErrorRules& applied, const Host& host)
-      : ErrorReport(of, what, applied), host_(host) {}
-
-  bool has_thresholds = true;  ///< the file of thresholds could be read
+  DiagsErrorReport(const Fabric& of, const QueryOptions& what, const Host& host) : ErrorReport(of, what, true), host_(host) {}
 
   /// The lines of a node, and on stderr the requests to its PMA that failed.
   void print_node(TextOut& out, const counters::PmaNode& node) const {
@@ -40,20 +37,6 @@ class DiagsErrorReport final : public ErrorReport {
     node_text(out, node);
   }
   void diags_text(TextOut& out) const override { text(out); }
-
- protected:
-  std::string quoted_name(NodeIndex node) const override {
-    return '"' + (node == subnet::none ? std::string() : diags_node_name(fabric.subnet.node(node), fabric.names)) + '"';
-  }
-  std::string guid(Guid value) const override { return fmt::format("0x{:x}", value.value); }
-  std::string guid_of_far_end(Guid value) const override { return fmt::format("0x{:016x}", value.value); }
-  std::string far_end(PortIndex port) const override {
-    constexpr std::size_t most = 255;  // what infiniband-diags has room for
-    return ErrorReport::far_end(port).substr(0, most);
-  }
-  // C prints a null pointer so.
-  std::string thresholds_text() const override { return has_thresholds ? ErrorReport::thresholds_text() : "(null)"; }
-  bool counts_unread() const override { return true; }
 
  private:
   std::string name_of(const counters::PmaNode& node) const { return diags_node_name(fabric.subnet.node(node.node), fabric.names); }
@@ -89,7 +72,7 @@ class IbqueryerrorsDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
     set.value("-s --suppress", "COUNTER,...", "Counters that are not errors.", [this](const std::string& text) {
-      for (const std::string_view word : split(text)) rules_.suppress(word);
+      for (const std::string_view word : split(text)) wanted_.suppress(word);
     });
     add_node_name_map(set, common);
     const auto node = [this, &common](path::Form form) {
@@ -104,7 +87,7 @@ class IbqueryerrorsDiags final : public Command {
     set.flag("--skip-sl", common.skip_sl, "Use SL 0, and request nothing from the subnet administrator.");
     add_thresholds(set, wanted_);
     set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
-    add_report_options(set, wanted_, rules_);
+    add_report_options(set, wanted_);
     set.text("--load-cache", discovery_.load_cache, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
     add_outstanding_smps(set, common);
     set.without("DGKLnRrSsY");
@@ -117,20 +100,20 @@ class IbqueryerrorsDiags final : public Command {
     prepare(stack);
     LibibnetdiscFabric fabric;
     std::vector<NodeIndex> nodes = co_await find(session, fabric);
-    DiagsErrorReport report(fabric, wanted_, rules_, session.host());
-    report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
-    for (const std::string& name : rules_.skipped)
+    DiagsErrorReport report(fabric, wanted_, session.host());
+    report.has_thresholds = wanted_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
+    for (const std::string& name : wanted_.skipped)
       warn(session.host().world(), "add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
     subnet::PortPaths paths(fabric.subnet, stack.here());
     paths.keep_to_base_lids();
     const bool reachable = co_await find_paths(stack, paths, fabric, nodes);
     if (!reachable) co_return;
     if (wanted_.report_port) report.group_ports();
-    counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    counters::ReadingPlan plan = wanted_.plan();
     plan.owners = owner_transactor(stack, discovery_.load_cache);
     plan.takes_any_select = true;
     plan.on_node = [&](const counters::PmaNode& node) {
-      report.count(node);
+      report.summary.add(fabric.subnet, node, wanted_, true);
       report.print_node(emit.text(), node);
       emit.text().push();
     };
@@ -249,7 +232,6 @@ class IbqueryerrorsDiags final : public Command {
   }
 
   QueryOptions wanted_;
-  ErrorRules rules_;
   std::optional<std::string> guid_, route_;  ///< -G and -S, -D
   LibibnetdiscWanted discovery_;             ///< which file is read
   Target target_;                            ///< the node of -G or -D

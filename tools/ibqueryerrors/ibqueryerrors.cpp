@@ -21,86 +21,42 @@ namespace ib::tools {
 namespace ibqueryerrors {
 namespace {
 
-/// The counters of errors, which come first.
-std::span<const counters::CounterChange> errors_in(const counters::PortChanges& port) {
-  const auto is_traffic = [](const counters::CounterChange& of) {
-    return counters::columns[counters::column_of(of.counter->name)].is_traffic();
-  };
-  return {port.changes.begin(), std::ranges::find_if(port.changes, is_traffic)};
-}
-
 /// --interval: which ports counted errors since the reading before, as one of several readings. In JSON an element of the list that is
 /// open.
 class GrowthReport final : public FabricReport {
  public:
-  GrowthReport(const Fabric& of, const QueryOptions& what, const ErrorRules& applied) : FabricReport(of), wanted_(what), rules_(applied) {}
+  GrowthReport(const Fabric& of, const QueryOptions& what) : FabricReport(of), wanted_(what) {}
 
   /// Adds the ports of `node` that have counted something since the readings in `history`, which gets these. In text they are printed to
   /// `out`, if that is given, and not kept.
   void take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
-    summary_.nodes += any_read(node) ? 1 : 0;
-    bool is_bad = false, has_heading = false;
-    for (const counters::PmaReading& reading : node.ports) {
-      if (!reading.known()) continue;
-      ++summary_.ports;
-      const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
-      const std::optional<counters::CounterRow> before = history.take(key, reading.row);
-      if (!before) continue;
-      const counters::RowDifference difference(&*before, reading.row, counters::octets_per_second(fabric.subnet, reading.port));
-      counters::PortChanges port = changes_of(difference);
-      const auto errors = errors_in(port);
-      const bool has_counted = std::ranges::any_of(errors, [](const counters::CounterChange& error) { return error.delta.has_value(); });
-      summary_.bad_ports += has_counted ? 1 : 0;
-      is_bad = is_bad || has_counted;
-      if (errors.empty() && !wanted_.data_only) continue;
-      if (out == nullptr) {
-        grown_ports_.push_back(std::move(port));
-        continue;
-      }
-      if (!std::exchange(has_heading, true)) {
-        const subnet::Node& of = fabric.subnet.node(node.node);
-        out->print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(of.guid()),
-                   in_quotes(subnet::name_of(of, &fabric.names)));
-      }
-      port_text(*out, port);
+    std::vector<counters::PortChanges> grown = summary_.add_growth(fabric.subnet, node, wanted_, history);
+    if (out == nullptr) {
+      std::ranges::move(grown, std::back_inserter(grown_ports_));
+    } else if (!grown.empty()) {
+      const subnet::Node& of = fabric.subnet.node(node.node);
+      const std::string_view what = wanted_.data_only ? "Data Counters" : "Errors";
+      out->print("{} for {} {}\n", what, to_text(of.guid()), in_quotes(subnet::name_of(of, &fabric.names)));
+      for (const counters::PortChanges& port : grown) port_text(*out, port);
     }
-    summary_.bad_nodes += is_bad ? 1 : 0;
   }
 
   void visit(report::Sink& sink) const override {
     if (!fabric.subnet.ports().empty()) {
       counters::PortChanges example;
       example.port = 0;
-      for (const FieldInfo* counter : {&error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
+      for (const FieldInfo* counter : {&counters::error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
         example.changes.push_back({.counter = counter});
       report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
     }
     visit(sink, grown_ports_);
   }
-  void text(TextOut& out) const override { summary_.text(out); }
+  void text(TextOut& out) const override { summary_text(out, summary_); }
   Exit status() const override { return summary_.bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
   Round round;
 
  private:
-  /// The counters that have counted more errors than their thresholds, or were reset; then data and packets, if they are wanted.
-  counters::PortChanges changes_of(const counters::RowDifference& difference) const {
-    counters::PortChanges traffic = difference.traffic();
-    if (wanted_.data_only) return traffic;
-    counters::PortChanges port;
-    port.port = traffic.port;
-    port.seconds = difference.error_seconds();
-    for (const counters::CounterInfo* counter : error_counters()) {
-      const counters::CounterChange change = difference.change(counters::column_of(counter->name));
-      using enum counters::ChangeKind;
-      const bool is_unclear = change.kind == reset || change.kind == implausible;
-      const bool is_beyond = is_unclear || change.delta.value_or(0) > rules_.threshold_of(counter->name);
-      if (is_beyond && !rules_.is_suppressed(*counter)) port.changes.push_back(change);
-    }
-    if (wanted_.data) std::ranges::move(traffic.changes, std::back_inserter(port.changes));
-    return port;
-  }
-
   void port_text(TextOut& out, const counters::PortChanges& port) const {
     std::string words;
     for (const counters::CounterChange& change : port.changes) words += growth_words(dialects_of(*change.counter).libibmad, change);
@@ -113,25 +69,24 @@ class GrowthReport final : public FabricReport {
       visit_names(sink, fabric.subnet.port(port.port).node);
       visit_port_members(sink, port.port);
       sink.value("seconds", port.seconds);
-      const auto errors = errors_in(port);
+      const auto errors = counters::ErrorQuery::errors_in(port);
       if (!wanted_.data_only) {
         sink.array("errors", errors, [&](const counters::CounterChange& error) {
-          visit_growth(sink, error, {.threshold = rules_.threshold_of(error.counter->name)});
+          visit_growth(sink, error, {.threshold = wanted_.threshold_of(error.counter->name)});
         });
       }
       if (!wanted_.data && !wanted_.data_only) return;
       sink.array("traffic", std::span(port.changes).subspan(errors.size()),
                  [&](const counters::CounterChange& change) { visit_growth(sink, change); });
     });
-    summary_.visit(sink);
+    visit_summary(sink, summary_);
     visit_failures(sink);
     sink.end_object();
   }
 
   const QueryOptions& wanted_;
-  const ErrorRules& rules_;
   std::vector<counters::PortChanges> grown_ports_;  ///< by node; empty in text
-  Summary summary_;
+  counters::ErrorSummary summary_;
 };
 
 class Ibqueryerrors final : public Command {
@@ -144,9 +99,9 @@ class Ibqueryerrors final : public Command {
               [this](std::string_view text) {
                 for (const std::string_view word : split(text)) suppress(word);
               });
-    set.offer(error_counters(), [](const auto* counter) { return counter_name(*counter); });
+    set.offer(counters::error_counters(), [](const auto* counter) { return counters::libibmad_name(*counter); });
     add_thresholds(set, wanted_);
-    add_report_options(set, wanted_, rules_);
+    add_report_options(set, wanted_);
     set.flag("--yes", yes_, "With -k and -K: reset the counters of the whole fabric without a confirmation.");
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
@@ -179,7 +134,7 @@ class Ibqueryerrors final : public Command {
     shows_links_ = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await find(session, fabric);
     if (confirms_) require_agreement(session.host().world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
-    rules_.take(counters::ErrorThresholds::given_or_usual(wanted_.threshold_file, session.host().log(), {}));
+    wanted_.take(counters::ErrorThresholds::given_or_usual(wanted_.threshold_file, session.host().log(), {}));
     subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.stack().here());
     co_await find_paths(session.stack(), paths, fabric, read.nodes);
     if (interval_.repeats()) {
@@ -204,13 +159,9 @@ class Ibqueryerrors final : public Command {
 
   /// The attributes that are needed of nodes. Of nodes that are not checked, only those that are printed with links.
   subnet::DiscoverNeeds needs() const {
-    subnet::NodeKinds kinds;
-    for (const subnet::NodeKind kind : {subnet::NodeKind::ca, subnet::NodeKind::sw, subnet::NodeKind::router}) {
-      if (wanted_.is_wanted(kind)) kinds |= {kind};
-    }
     subnet::DiscoverNeeds needs;
-    needs.switch_infos = kinds.has(subnet::NodeKind::sw);
-    if (!shows_links_ && !target_.given()) needs.descriptions = needs.end_ports = kinds;
+    needs.switch_infos = wanted_.is_wanted(subnet::NodeKind::sw);
+    if (!shows_links_ && !target_.given()) needs.descriptions = needs.end_ports = wanted_.checked_kinds();
     return needs;
   }
 
@@ -224,18 +175,6 @@ class Ibqueryerrors final : public Command {
       co_await find_paths_to(stack, paths, fabric, nodes.front(), query);
       stack.report_sl_0(paths.why_sl_0());
     }
-  }
-
-  /// The number of ports of a node whose counters were not read. Of a switch that has more ports than were found, these are among them.
-  static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
-    if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
-    const auto unread =
-        static_cast<std::size_t>(std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
-    const subnet::Node& of = subnet.node(node.node);
-    const auto external = static_cast<std::size_t>(
-        std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return reading.select != 0; }));
-    const bool is_switch = of.kind() == subnet::NodeKind::sw;
-    return unread + (is_switch && of.info.num_ports > external ? of.info.num_ports - external : 0);
   }
 
   /// Says which ports of a node were reset: "all ports", "ports 1, 3". A reset prints nothing else.
@@ -259,7 +198,7 @@ class Ibqueryerrors final : public Command {
     if (word.empty()) return;
     const counters::CounterInfo* counter = counters::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
-    rules_.suppress(counter_name(*counter));
+    wanted_.suppress(counters::libibmad_name(*counter));
   }
 
   void prepare_clear(Stack& stack) {
@@ -280,18 +219,18 @@ class Ibqueryerrors final : public Command {
 
   async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
                       report::Table<ErrorLine> table) {
-    ErrorReport report(fabric, wanted_, rules_);
+    ErrorReport report(fabric, wanted_);
     if (wanted_.report_port) report.group_ports();
-    counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    counters::ReadingPlan plan = wanted_.plan();
     plan.owners = owner_transactor(stack, discovery_.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
     TableWriter<ErrorLine> writer(emit, "ports", std::move(table), stack.host().world().out);
     bool any = false;
     std::size_t unread = 0;
     plan.on_node = [&](counters::PmaNode node) {
-      any |= any_read(node);
-      unread += unread_ports(fabric.subnet, node);
-      report.count(node);
+      any |= node.any_read();
+      unread += counters::unread_ports(fabric.subnet, node);
+      report.summary.add(fabric.subnet, node, wanted_);
       if (table_.given()) {
         report.each_reported_port(node, [&](const counters::PmaReading& reading) {
           writer.add({{&fabric, reading.port}, &report, reading.row});
@@ -338,9 +277,9 @@ class Ibqueryerrors final : public Command {
   async::Task<> watch_once(Stack& stack, Emit& emit, WatchedFabric& watched, Round round) {
     co_await watched.renew();
     const RoundFabric& of = watched.now();
-    GrowthReport report(of.fabric, wanted_, rules_);
+    GrowthReport report(of.fabric, wanted_);
     report.round = std::move(round);
-    counters::ReadingPlan plan = plan_of(wanted_, rules_);  // which clears nothing with --interval
+    counters::ReadingPlan plan = wanted_.plan();  // which clears nothing with --interval
     plan.further = {};
     plan.owners = owner_transactor(stack);
     plan.ports = counters::ReadingPlan::Ports::each;
@@ -353,7 +292,6 @@ class Ibqueryerrors final : public Command {
   }
 
   QueryOptions wanted_;
-  ErrorRules rules_;
   Target target_;
   DiscoveryOptions discovery_;
   bool shows_links_{};  ///< in text or JSON

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What counts as an error, and the text, in the layout of infiniband-diags. DiagsErrorReport puts its own forms of GUIDs and names in it.
+// The text, in the layout of infiniband-diags. Its dialect has its own forms of GUIDs and names in it.
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 
 #include <fmt/format.h>
@@ -10,9 +10,6 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/file.hpp"
-#include "base/parse.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
 #include "sa/records.hpp"
@@ -43,20 +40,9 @@ std::string traffic_text(const counters::PmaReading& reading, bool with_zeros) {
     if (!counter.traffic) continue;
     const std::optional<std::uint64_t> value = reading.row.count(counter.column);
     if (!value || (*value == 0 && !with_zeros)) continue;
-    text += fmt::format(" [{} == {} ({})]", counter_name(counter), *value, human_count(*value, counter.octets != 0));
+    text += fmt::format(" [{} == {} ({})]", libibmad_name(counter), *value, human_count(*value, counter.octets != 0));
   }
   return text;
-}
-
-constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
-constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
-constexpr std::size_t most_suppressed = 64;
-
-/// Whether infiniband-diags has a field of PortCounters of that name. QP1Dropped stands elsewhere in its table.
-bool names_field(std::string_view name) {
-  return std::ranges::any_of(pm::PortCounters::info().fields, [name](const FieldInfo& field) {
-    return !field.reserved && field.name != "qp1_dropped" && dialects_of(field).libibmad == name;
-  });
 }
 
 }  // namespace
@@ -65,101 +51,18 @@ void add_thresholds(OptionSet& set, QueryOptions& wanted) {
   set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
            "Thresholds, the highest counts that are not errors: lines COUNTER=NUMBER.");
 }
-void add_report_options(OptionSet& set, QueryOptions& wanted, ErrorRules& rules) {
-  set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.", [&rules] { rules.suppress(common_error); });
+void add_report_options(OptionSet& set, QueryOptions& wanted) {
+  set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.",
+             [&wanted] { wanted.suppress("PortRcvSwitchRelayErrors"); });
   set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
   set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
-  set.flag("--switch", wanted.switches, "Check switches.");
-  set.flag("--ca", wanted.cas, "Check channel adapters.");
-  set.flag("--router", wanted.routers, "Check routers.");
+  set.action("--switch", "Check switches.", [&wanted] { wanted.kinds |= {subnet::NodeKind::sw}; });
+  set.action("--ca", "Check channel adapters.", [&wanted] { wanted.kinds |= {subnet::NodeKind::ca}; });
+  set.action("--router", "Check routers.", [&wanted] { wanted.kinds |= {subnet::NodeKind::router}; });
   set.flag("--details", wanted.details, "Show why packets were discarded, and details of receive errors.");
   set.flag("--counters", wanted.data_only, "Show data and packets of all ports, and no errors.");
   set.flag("-k --clear-errors", wanted.clear_errors, "Clear the error counters after they were read.");
   set.flag("-K --clear-counts", wanted.clear_counts, "Clear the data and packet counters after they were read.");
-}
-
-counters::ReadingPlan plan_of(const QueryOptions& wanted, const ErrorRules& applied) {
-  counters::ReadingPlan plan;
-  using Counts = counters::ReadingPlan::Counts;
-  plan.counts = wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
-  if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
-  const ErrorRules* rules = &applied;
-  const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
-    const std::vector<std::size_t> errors = rules->errors_of(reading.row);
-    const auto has = [&errors](std::string_view counter) { return std::ranges::count(errors, counters::column_of(counter)) != 0; };
-    return {.ports = !errors.empty(),
-            .discard_details = details && has("port_xmit_discards"),
-            .error_details = details && has("port_rcv_errors")};
-  };
-  if (!wanted.data_only) plan.further = further;
-  const auto clear = [errors = wanted.clear_errors, counts = wanted.clear_counts](const counters::CounterInfo& counter) {
-    return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
-  };
-  if (wanted.clears()) plan.clear = clear;
-  plan.clear_details = wanted.clear_errors && wanted.details;
-  return plan;
-}
-
-const std::vector<const counters::CounterInfo*>& error_counters() {
-  static const std::vector<const counters::CounterInfo*> counters = [] {
-    std::vector<const counters::CounterInfo*> found;
-    for (const counters::CounterInfo& counter : counters::counter_infos()) {
-      if (!counter.traffic && counter.narrow != nullptr && counter.name != "qp1_dropped") found.push_back(&counter);
-    }
-    return found;
-  }();
-  return counters;
-}
-
-std::string_view counter_name(const counters::CounterInfo& counter) {
-  return dialects_of(counter.narrow != nullptr ? *counter.narrow : *counter.wide).libibmad;
-}
-
-bool ErrorRules::read_thresholds(const std::string& file) {
-  std::string content;
-  try {
-    content = read_regular_file(file, longest_file);
-  } catch (const Error&) {
-    return false;
-  }
-  SettingLines lines(content);
-  while (const auto line = lines.next()) {
-    for (const counters::CounterInfo* counter : error_counters()) {
-      // Blanks before the name, or between it and '=', make the line one of another name.
-      if (!line->whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
-      set_threshold(*counter, c_number(std::string(line->value)));
-    }
-  }
-  return true;
-}
-
-void ErrorRules::take(const counters::ErrorThresholds& read) {
-  for (const auto& [counter, value] : read.all()) {
-    if (std::ranges::find(error_counters(), counter) != error_counters().end()) set_threshold(*counter, value);
-  }
-}
-
-void ErrorRules::set_threshold(const counters::CounterInfo& counter, std::uint64_t value) {
-  text += fmt::format("[{} = {}]", counter_name(counter), value);
-  thresholds.set(counter, value);
-}
-
-void ErrorRules::suppress(std::string_view name) {
-  if (name.empty() || !names_field(name)) return;
-  (suppressed.size() < most_suppressed ? suppressed : skipped).emplace_back(name);
-}
-
-bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
-  return std::ranges::find(suppressed, counter_name(counter)) != suppressed.end();
-}
-
-std::vector<std::size_t> ErrorRules::errors_of(const counters::CounterRow& row) const {
-  std::vector<std::size_t> errors;
-  for (const counters::CounterInfo* counter : error_counters()) {
-    const std::uint64_t value = row.count(counter->column).value_or(0);
-    if (value != 0 && value > threshold_of(counter->name) && !is_suppressed(*counter)) errors.push_back(counter->column);
-  }
-  return errors;
 }
 
 std::string human_count(std::uint64_t value, bool data) {
@@ -216,51 +119,27 @@ async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric
   }
 }
 
-void Summary::text(TextOut& out) const {
-  out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes, bad_nodes);
-  out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports, bad_ports);
+void summary_text(TextOut& out, const counters::ErrorSummary& summary) {
+  out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", summary.nodes, summary.bad_nodes);
+  out.print("##          {} ports checked, {} ports have errors beyond threshold\n", summary.ports, summary.bad_ports);
 }
 
-std::string ErrorReport::quoted_name(NodeIndex node) const {
-  return in_quotes(node == subnet::none ? std::string() : subnet::name_of(fabric.subnet.node(node), &fabric.names));
+std::string ErrorReport::quoted_name(NodeIndex at) const {
+  const subnet::Node* node = at == subnet::none ? nullptr : &fabric.subnet.node(at);
+  if (is_diags) return '"' + (node != nullptr ? diags_node_name(*node, fabric.names) : std::string()) + '"';
+  return in_quotes(node != nullptr ? subnet::name_of(*node, &fabric.names) : std::string_view());
 }
 
-std::string ErrorReport::guid(Guid value) const { return to_text(value); }
+std::string ErrorReport::guid(Guid value) const { return is_diags ? fmt::format("0x{:x}", value.value) : to_text(value); }
 
 Exit ErrorReport::status() const { return summary.bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
-bool any_read(const counters::PmaNode& node) {
-  return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
-}
-
-bool ErrorReport::is_reported(const counters::PmaReading& reading) const {
-  return reading.known() && (wanted.data_only || has_errors(reading));
-}
-
 void ErrorReport::group_ports() { grouping = subnet::group(fabric.subnet, subnet::breadth_first(fabric.subnet)); }
-
-void ErrorReport::count(const counters::PmaNode& node) {
-  summary.nodes += counts_unread() || any_read(node) ? 1 : 0;
-  bool bad = false;
-  const auto failed = [this](const counters::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
-  if (node.problem) failed(*node.problem);
-  const auto take = [&](const counters::PmaReading& reading) {
-    std::ranges::for_each(reading.problems, failed);
-    if (wanted.data_only || !has_errors(reading)) return false;
-    return bad = true;
-  };
-  if (node.all) take(*node.all);
-  const auto counts = [this](const counters::PmaReading& reading) { return counts_unread() || reading.known(); };
-  if (node.ports.empty() && node.all && counts(*node.all)) summary.ports += fabric.subnet.node(node.node).info.num_ports;
-  summary.ports += static_cast<std::size_t>(std::ranges::count_if(node.ports, counts));
-  for (const counters::PmaReading& reading : node.ports) summary.bad_ports += take(reading) ? 1 : 0;
-  summary.bad_nodes += bad ? 1 : 0;
-}
 
 std::string ErrorReport::errors_text(const counters::PmaReading& reading) const {
   std::string text;
   const counters::CounterRow& row = reading.row;
-  for (const std::size_t error : rules.errors_of(row)) {
+  for (const std::size_t error : wanted.errors_of(row)) {
     text += fmt::format(" [{} == {}", dialects_of(row.named_field(error)).libibmad, row.value(error));
     text += row.field(error).bits == 64 ? fmt::format(" ({})]", human_count(row.value(error), false)) : "]";
     if (counters::columns[error].field == "port_xmit_discards") text += details_text(row, counters::Source::discard_details);
@@ -292,8 +171,12 @@ std::string ErrorReport::far_end(PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const PortIndex peer = subnet.port(at).peer;
   if (peer == subnet::none) return fmt::format("           [  ] {} ( )\n", quoted_name(peer));
-  return fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", guid_of_far_end(subnet.port_guid(peer)), subnet.lid(peer).value,
-                     subnet.port(peer).number, external(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
+  const Guid guid = subnet.port_guid(peer);
+  const std::string text =
+      fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", is_diags ? fmt::format("0x{:016x}", guid.value) : to_text(guid), subnet.lid(peer).value,
+                  subnet.port(peer).number, external(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
+  constexpr std::size_t most = 255;  // what infiniband-diags has room for
+  return is_diags ? text.substr(0, most) : text;
 }
 
 void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
@@ -311,14 +194,14 @@ void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
   std::ranges::for_each(node.ports, print);
 }
 
-std::string ErrorReport::thresholds_text() const { return "Thresholds: " + rules.text; }
-
 void ErrorReport::text(TextOut& out) const {
-  summary.text(out);
-  out.print("## {}\n", thresholds_text());
-  if (failed_queries != 0) out.print("##          {} PMA query failures\n", failed_queries);
+  summary_text(out, summary);
+  out.write(has_thresholds ? "## Thresholds: " : "## (null)");  // C prints a null pointer so
+  for (const auto& [counter, value] : wanted.given) out.print("[{} = {}]", libibmad_name(*counter), value);
+  out.write("\n");
+  if (summary.failed_requests != 0) out.print("##          {} PMA query failures\n", summary.failed_requests);
   out.write("## Suppressed:");
-  for (const std::string& counter : rules.suppressed) out.print(" {}", counter);
+  for (const std::string& counter : wanted.suppressed) out.print(" {}", counter);
   out.write("\n");
 }
 

@@ -28,11 +28,11 @@ void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted 
   }
 }
 
-void visit_errors(report::Sink& sink, std::string_view key, const ErrorRules& rules, const counters::CounterRow& row,
+void visit_errors(report::Sink& sink, std::string_view key, const QueryOptions& wanted, const counters::CounterRow& row,
                   const std::vector<std::size_t>& errors) {
   sink.objects(key, errors, [&](std::size_t error) {
     visit_count(sink, row, error);
-    sink.value("threshold", rules.threshold_of(counters::columns[error].field));
+    sink.value("threshold", wanted.threshold_of(counters::columns[error].field));
     sink.value("saturated", row.is_full(error));
   });
 }
@@ -65,10 +65,10 @@ std::string words_of(const counters::CounterRow& row, IsWanted is_wanted) {
 }
 
 Cell errors_cell(const ErrorLine& line) {
-  const std::vector<std::size_t> errors = line.report->rules.errors_of(line.counts);
+  const std::vector<std::size_t> errors = line.report->wanted.errors_of(line.counts);
   std::string words = words_of(line.counts, [&](std::size_t column) { return std::ranges::find(errors, column) != errors.end(); });
   return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
-                          visit_errors(sink, key, line.report->rules, line.counts, line.report->rules.errors_of(line.counts));
+                          visit_errors(sink, key, line.report->wanted, line.counts, line.report->wanted.errors_of(line.counts));
                         }};
 }
 
@@ -101,15 +101,15 @@ void add_counters(Columns& to, const QueryOptions& wanted) {
 
 }  // namespace
 
-void Summary::visit(report::Sink& sink) const {
-  sink.value("nodes_checked", nodes);
-  sink.value("nodes_bad", bad_nodes);
-  sink.value("ports_checked", ports);
-  sink.value("ports_bad", bad_ports);
+void visit_summary(report::Sink& sink, const counters::ErrorSummary& summary) {
+  sink.value("nodes_checked", summary.nodes);
+  sink.value("nodes_bad", summary.bad_nodes);
+  sink.value("ports_checked", summary.ports);
+  sink.value("ports_bad", summary.bad_ports);
 }
 
 void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
-  if (!wanted.data_only) visit_errors(sink, "errors", rules, reading.row, errors);
+  if (!wanted.data_only) visit_errors(sink, "errors", wanted, reading.row, errors);
   if (wanted.details) visit_details(sink, "details", reading.row);
   if (wanted.data || wanted.data_only) visit_traffic(sink, "traffic", reading.row);
 }
@@ -123,7 +123,7 @@ void ErrorReport::visit_all_ports(report::Sink& sink, const counters::PmaReading
     });
   }
   sink.begin_object("all_ports");
-  visit_reading(sink, *all, rules.errors_of(all->row));
+  visit_reading(sink, *all, wanted.errors_of(all->row));
   sink.end_object();
 }
 
@@ -142,7 +142,7 @@ void ErrorReport::visit_example(report::Sink& sink) const {
   visit_names(sink, fabric.subnet.port(reading.port).node);
   visit_all_ports(sink, nullptr);
   sink.begin_array("ports");
-  visit_port(sink, reading, {counters::column_of(error_counters().front()->name)});
+  visit_port(sink, reading, {counters::column_of(counters::error_counters().front()->name)});
   sink.end_array();
 }
 
@@ -157,17 +157,17 @@ void ErrorReport::visit(report::Sink& sink) const {
     visit_names(sink, node.node);
     visit_all_ports(sink, node.all && is_reported(*node.all) ? &*node.all : nullptr);
     sink.begin_array("ports");
-    each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, rules.errors_of(reading.row)); });
+    each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, wanted.errors_of(reading.row)); });
     sink.end_array();
     sink.end_object();
   }
   sink.end_array();
-  summary.visit(sink);
-  sink.objects("thresholds", rules.thresholds.all(), [&](const counters::ErrorThresholds::Threshold& threshold) {
+  visit_summary(sink, summary);
+  sink.objects("thresholds", wanted.thresholds.all(), [&](const counters::ErrorThresholds::Threshold& threshold) {
     sink.value("counter", threshold.counter->name);
     sink.value("threshold", threshold.value);
   });
-  sink.array("suppressed", rules.suppressed, [&](const std::string& counter) {
+  sink.array("suppressed", wanted.suppressed, [&](const std::string& counter) {
     const auto is_called = [&counter](const FieldInfo& field) { return dialects_of(field).libibmad == counter; };
     const auto field = std::ranges::find_if(pm::PortCounters::info().fields, is_called);
     sink.value({}, field->name);

@@ -2,7 +2,6 @@
 // What the commands of the physical layer share: which ports are read, the reading, the run of a command, and the names of a row.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +10,7 @@
 
 #include "mad/transactor.hpp"
 #include "phy/reading.hpp"
+#include "snapshot/anonymous_log.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
@@ -18,13 +18,9 @@
 
 namespace ib::tools {
 
-class RawFile;
-
 /// A command that reads registers of a fabric, or of the part of it around the only target, and shows tables of them.
 class PhyCommand : public Command {
  public:
-  PhyCommand();
-  ~PhyCommand() override;
   async::Task<> run(Session& session, Emit& emit) final;
 
  protected:
@@ -40,13 +36,10 @@ class PhyCommand : public Command {
 
   async::Task<phy::Reading> read_ports(Session& session);
 
+  /// The table that is wanted. Throws UsageError for a column that is not there.
   template <class Row>
   report::Table<Row> table(std::span<const report::Column<Row>> columns) const {
     return table_of<Row>(columns, shown_);
-  }
-  template <class Row>
-  void check_table(std::span<const report::Column<Row>> columns) const {
-    table(columns);
   }
   template <class Row>
   void emit_table(const Host& host, Emit& emit, std::string_view member, std::span<const report::Column<Row>> columns,
@@ -75,8 +68,8 @@ class PhyCommand : public Command {
   std::vector<PortIndex> ports_;
   std::optional<subnet::PortPaths> paths_;
   phy::Planes planes_;
-  std::set<NodeIndex> silent_;  ///< devices
-  std::unique_ptr<RawFile> raw_file_;
+  std::set<NodeIndex> silent_;                 ///< devices
+  std::optional<snapshot::AnonymousLog> log_;  ///< with `raw_`
 };
 
 /// The description of a node, or its name in the node name map; nothing where it was not read.

@@ -6,13 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "phy/port_row.hpp"
+#include "phy/inventory.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
@@ -40,14 +38,14 @@ Cell name(const EnvironmentLine& line) {
   return text_cell(line.sensor != nullptr ? sensor_name(*line.sensor) : fmt::format("fan {}", line.fan->index));
 }
 
-template <std::optional<double> phy::Sensor::*value>
-Cell celsius(const EnvironmentLine& line) {
-  return line.sensor != nullptr ? cell(line.sensor->*value) : Cell(std::monostate{});
+template <auto value>
+Cell of_sensor(const EnvironmentLine& line) {
+  return line.sensor != nullptr ? cell(line.sensor->*value) : Cell();
 }
-
-Cell rpm(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->rpm) : Cell(std::monostate{}); }
-
-Cell is_below_limit(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->is_below_limit) : Cell(std::monostate{}); }
+template <auto value>
+Cell of_fan(const EnvironmentLine& line) {
+  return line.fan != nullptr ? cell(line.fan->*value) : Cell();
+}
 
 /// "hot" where a sensor is at its limit, "slow" where a fan is below its own.
 Cell remark(const EnvironmentLine& line) {
@@ -61,27 +59,14 @@ std::span<const Column<EnvironmentLine>> sensor_columns() {
       {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
       {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
       {{"sensor", "SENSOR", {}, true}, name},
-      {{"temperature_celsius", "C", gauge("C"), true}, celsius<&phy::Sensor::celsius>},
-      {{"max_celsius", "MOST C", gauge("C"), true}, celsius<&phy::Sensor::greatest>},
-      {{"limit_celsius", "LIMIT C", gauge("C"), true}, celsius<&phy::Sensor::limit>},
-      {{"rpm", "RPM", gauge("1/min"), true}, rpm},
-      {{"is_below_limit", "BELOW LIMIT"}, is_below_limit},
+      {{"temperature_celsius", "C", gauge("C"), true}, of_sensor<&phy::Sensor::celsius>},
+      {{"max_celsius", "MOST C", gauge("C"), true}, of_sensor<&phy::Sensor::greatest>},
+      {{"limit_celsius", "LIMIT C", gauge("C"), true}, of_sensor<&phy::Sensor::limit>},
+      {{"rpm", "RPM", gauge("1/min"), true}, of_fan<&phy::Fan::rpm>},
+      {{"is_below_limit", "BELOW LIMIT"}, of_fan<&phy::Fan::is_below_limit>},
       {{"remark", "REMARK", {}, true, false, true}, remark},
   }};
   return columns;
-}
-
-void visit_sensor(Sink& sink, const phy::Sensor& sensor) {
-  sink.value("sensor", sensor_name(sensor));
-  report::write_cell(sink, "temperature_celsius", cell(sensor.celsius), gauge("C"));
-  report::write_cell(sink, "max_celsius", cell(sensor.greatest), gauge("C"));
-  report::write_cell(sink, "limit_celsius", cell(sensor.limit), gauge("C"));
-}
-
-void visit_fan(Sink& sink, const phy::Fan& fan) {
-  sink.value("fan", fan.index);
-  report::write_cell(sink, "rpm", cell(fan.rpm), gauge("1/min"));
-  sink.value("is_below_limit", fan.is_below_limit);
 }
 
 struct NodesReport final : FabricReport {
@@ -89,10 +74,19 @@ struct NodesReport final : FabricReport {
       : FabricReport(of), rows(read), lines(in_table) {}
 
   void visit(Sink& sink) const override {
+    constexpr std::size_t first = 2, of_sensors = 4, of_fans = 2;  // columns
+    const auto members = [&](std::size_t from, std::size_t count, const EnvironmentLine& line) {
+      report::write_members(sink, sensor_columns().subspan(from, count), line);
+    };
     sink.objects("nodes", rows, [&](const phy::EnvironmentRow& row) {
       visit_names(sink, row.node);
-      sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) { visit_sensor(sink, sensor); });
-      sink.objects("fans", row.fans, [&](const phy::Fan& fan) { visit_fan(sink, fan); });
+      sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) {
+        members(first, of_sensors, {&fabric, row.node, &sensor, nullptr});
+      });
+      sink.objects("fans", row.fans, [&](const phy::Fan& fan) {
+        sink.value("fan", fan.index);
+        members(first + of_sensors, of_fans, {&fabric, row.node, nullptr, &fan});
+      });
     });
     report::Table<EnvironmentLine>(sensor_columns()).visit(sink, "sensors", lines);
     visit_failures(sink);
@@ -114,7 +108,7 @@ class Environment final : public PhyCommand {
 
  protected:
   void prepare(const Host& host) override {
-    check_table<EnvironmentLine>(sensor_columns());
+    table<EnvironmentLine>(sensor_columns());
     shown_.refuse_for_json(host.options().format, "sensors and fans", "nodes");
     reading_.wanted = phy::ReadingScope::environment;
   }
@@ -153,38 +147,14 @@ std::span<const Column<DeviceLine>> device_columns() {
   return columns;
 }
 
-/// The devices of one type and PSID, or the modules of one vendor and part number, with one firmware.
-struct FirmwareLine {
-  std::uint16_t device_id{};
-  std::string vendor, part, firmware;  ///< `part`: the PSID of devices
-  std::string first;                   ///< of devices: a node with it
-  std::uint64_t count{};
-  bool is_odd{};  ///< more of this part have another firmware; of an unknown one false
+struct FirmwareLine : phy::FirmwareCount {
+  const Fabric* fabric;
 };
-
-class FirmwareCounts {
- public:
-  /// Counts one device or module. The line is valid as long as this object, its `is_odd` only after lines().
-  const FirmwareLine& add(FirmwareLine one) {
-    FirmwareLine& line = lines_.try_emplace({one.device_id, one.vendor, one.part, one.firmware}, one).first->second;
-    ++line.count;
-    std::uint64_t& most = most_[{one.device_id, one.vendor, one.part}];
-    if (!one.firmware.empty()) most = std::max(most, line.count);
-    return line;
-  }
-  std::vector<FirmwareLine> lines() {
-    std::vector<FirmwareLine> all;
-    for (auto& [key, line] : lines_) {
-      line.is_odd = !line.firmware.empty() && line.count < most_.at({line.device_id, line.vendor, line.part});
-      all.push_back(line);
-    }
-    return all;
-  }
-
- private:
-  std::map<std::tuple<std::uint16_t, std::string, std::string, std::string>, FirmwareLine> lines_;
-  std::map<std::tuple<std::uint16_t, std::string, std::string>, std::uint64_t> most_;
-};
+std::vector<FirmwareLine> firmware_lines(const Fabric& fabric, std::vector<phy::FirmwareCount> counts) {
+  std::vector<FirmwareLine> lines;
+  for (phy::FirmwareCount& count : counts) lines.push_back({std::move(count), &fabric});
+  return lines;
+}
 
 template <class Line>
 std::array<Column<Line>, 2> odd_columns() {
@@ -202,23 +172,9 @@ std::span<const Column<FirmwareLine>> version_columns() {
       {{"node_count", "NODES", gauge(), true}, [](const FirmwareLine& l) { return Cell(l.count); }},
       odd_columns<FirmwareLine>()[0],
       odd_columns<FirmwareLine>()[1],
-      {{"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return text_cell(l.first); }},
+      {{"first_node", "FIRST NODE", {}, true}, [](const FirmwareLine& l) { return node_name_cell(*l.fabric, l.first); }},
   }};
   return columns;
-}
-
-std::vector<FirmwareLine> versions_of(const std::vector<DeviceLine>& devices) {
-  FirmwareCounts counts;
-  for (const DeviceLine& device : devices) {
-    const subnet::Node& node = device.fabric->subnet.node(device.row->node);
-    const phy::Firmware& firmware = *device.row->firmware;
-    counts.add({.device_id = node.info.device_id,
-                .vendor = {},
-                .part = firmware.psid,
-                .firmware = firmware.version,
-                .first = std::string(subnet::name_of(node, &device.fabric->names))});
-  }
-  return counts.lines();
 }
 
 class FirmwareCommand final : public PhyCommand {
@@ -238,7 +194,7 @@ class FirmwareCommand final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     shown_.refuse_for_json(host.options().format, "nodes or versions", "both");
-    is_by_node() ? check_table<DeviceLine>(device_columns()) : check_table<FirmwareLine>(version_columns());
+    is_by_node() ? void(table<DeviceLine>(device_columns())) : void(table<FirmwareLine>(version_columns()));
     reading_.wanted = phy::ReadingScope::nothing;
   }
   bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override {
@@ -250,7 +206,7 @@ class FirmwareCommand final : public PhyCommand {
     for (const phy::DeviceRow& row : found.devices) {
       if (row.firmware) devices.push_back({&fabric_, &row});
     }
-    std::vector<FirmwareLine> versions = versions_of(devices);
+    std::vector<FirmwareLine> versions = firmware_lines(fabric_, phy::count_firmware(fabric_.subnet, found.devices));
     if (is_document(host.options().format)) {
       emit(DocumentReport<DeviceLine, FirmwareLine>(fabric_, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
                                                     {"versions", report::Table<FirmwareLine>(version_columns()), std::move(versions)}));
@@ -267,10 +223,8 @@ class FirmwareCommand final : public PhyCommand {
   bool by_node_{};
 };
 
-struct ModuleLine {
-  const Fabric* fabric{};
-  std::vector<const phy::PortRow*> ends;
-  bool is_odd{};  ///< more modules of this part run another firmware
+struct ModuleLine : phy::InventoryModule {
+  const Fabric* fabric;
 };
 
 const phy::PortRow& first_end(const ModuleLine& line) { return *line.ends.front(); }
@@ -327,44 +281,11 @@ std::span<const Column<FirmwareLine>> part_columns() {
   return columns;
 }
 
-/// One row for each serial number of a vendor. A module without one is a row of its own.
-std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector<phy::PortRow>& ports) {
-  std::vector<ModuleLine> lines;
-  std::map<std::tuple<std::string, std::string>, std::size_t> known;
-  for (const phy::PortRow& row : ports) {
-    if (!row.has_module()) continue;
-    const std::string serial = phy::padded_text(row.module.serial_number);
-    const auto [place, is_new] = known.emplace(std::tuple(phy::padded_text(row.module.vendor), serial), lines.size());
-    if (is_new || serial.empty()) {
-      lines.push_back({.fabric = &fabric, .ends = {&row}});
-    } else {
-      lines[place->second].ends.push_back(&row);
-    }
-  }
-  return lines;
-}
-
-std::vector<FirmwareLine> count_parts(std::vector<ModuleLine>& lines) {
-  FirmwareCounts counts;
-  std::vector<const FirmwareLine*> part_of;
-  for (const ModuleLine& line : lines) {
-    const phy::Module& module = first_end(line).module;
-    part_of.push_back(&counts.add({.device_id = {},
-                                   .vendor = phy::padded_text(module.vendor),
-                                   .part = phy::padded_text(module.part_number),
-                                   .firmware = phy::module_firmware(first_end(line)),
-                                   .first = {}}));
-  }
-  std::vector<FirmwareLine> counted = counts.lines();
-  for (std::size_t at = 0; at < lines.size(); ++at) lines[at].is_odd = part_of[at]->is_odd;
-  return counted;
-}
-
 class Modules final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes(
-        "TARGETs are nodes, patterns of their names, or ports as TARGET@PORT, whose modules are shown; without them those of all nodes "
+        "TARGETs are nodes, patterns of their names, or ports as TARGET@PORT, whose modules are shown; without them all modules "
         "are.");
     set.flag("--parts", by_part_, "A row for each part number and firmware, with the number of modules.");
     std::vector<std::string> keys = keys_of(inventory_columns());
@@ -377,14 +298,16 @@ class Modules final : public PhyCommand {
  protected:
   void prepare(const Host& host) override {
     if (by_part_) shown_.refuse_for_json(host.options().format, "parts", "modules and parts");
-    by_part_ ? check_table<FirmwareLine>(part_columns()) : check_table<ModuleLine>(inventory_columns());
+    by_part_ ? void(table<FirmwareLine>(part_columns())) : void(table<ModuleLine>(inventory_columns()));
     reading_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
   }
   bool is_wanted(const subnet::Subnet& subnet, PortIndex port) const override { return subnet.port(port).has_info; }
 
   void show(Host& host, Emit& emit, const phy::Reading& found) override {
-    std::vector<ModuleLine> lines = by_serial_number(fabric_, found.ports);
-    std::vector<FirmwareLine> parts = count_parts(lines);
+    std::vector<phy::InventoryModule> modules = phy::modules_in(found.ports);
+    std::vector<FirmwareLine> parts = firmware_lines(fabric_, phy::count_parts(modules));
+    std::vector<ModuleLine> lines;
+    for (phy::InventoryModule& module : modules) lines.push_back({std::move(module), &fabric_});
     if (is_document(host.options().format)) {
       report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(inventory_columns()) : table(inventory_columns());
       emit(DocumentReport<ModuleLine, FirmwareLine>(fabric_, {"modules", std::move(shown), std::move(lines)},

@@ -30,19 +30,14 @@ using report::counter;
 using report::gauge;
 using report::text_cell;
 
-struct FormerPeer {
-  Guid node_guid;
-  std::string description;
-  unsigned port_num{};
-};
-
 /// A row of the table: a port, or one plane of it, and what was read of it.
 struct PhyLine {
   const Fabric* fabric;
   const phy::PortRow* row;
   bool by_plane{};              ///< the port and its planes are rows of their own
   const phy::Window* window{};  ///< null: there is none
-  const FormerPeer* former{};   ///< null: none is known
+  const Fabric* before{};       ///< where `former_peer` is
+  PortIndex former_peer = subnet::none;
 };
 
 /// What a table of ports is for: it decides which columns there are, and which a text shows unless others are chosen.
@@ -82,10 +77,28 @@ std::vector<BinLine> bins_of(const std::vector<PhyLine>& ports) {
 
 const subnet::Port& port_of(const PhyLine& line) { return line.fabric->subnet.port(line.row->port); }
 
-template <class Get>
-Cell at_peer(const PhyLine& line, Get get) {
-  const PortIndex peer = port_of(line).peer;
-  return peer == subnet::none ? Cell(std::monostate{}) : get(*line.fabric, peer);
+struct PhyPort {
+  const Fabric* fabric;
+  PortIndex port;  ///< none: there is none
+};
+PhyPort this_port(const PhyLine& line) { return {line.fabric, line.row->port}; }
+PhyPort peer_port(const PhyLine& line) { return {line.fabric, port_of(line).peer}; }
+PhyPort former_port(const PhyLine& line) { return {line.before, line.former_peer}; }
+
+template <PhyPort (*which)(const PhyLine&)>
+Cell guid_at(const PhyLine& line) {
+  const PhyPort of = which(line);
+  return of.port == subnet::none ? Cell() : node_guid_cell(*of.fabric, of.fabric->subnet.port(of.port).node);
+}
+template <PhyPort (*which)(const PhyLine&)>
+Cell name_at(const PhyLine& line) {
+  const PhyPort of = which(line);
+  return of.port == subnet::none ? Cell() : node_name_cell(*of.fabric, of.fabric->subnet.port(of.port).node);
+}
+template <PhyPort (*which)(const PhyLine&)>
+Cell number_at(const PhyLine& line) {
+  const PhyPort of = which(line);
+  return of.port == subnet::none ? Cell() : std::uint64_t{of.fabric->subnet.port(of.port).number};
 }
 
 Cell counter_cell(const PhyLine& line, phy::Part part, std::uint64_t value) {
@@ -108,28 +121,15 @@ Cell plane(const PhyLine& line) { return line.by_plane ? Cell(std::uint64_t{line
 
 std::vector<Column<PhyLine>> columns_of_ports() {
   return {
-      {{"node_guid", "GUID"}, [](const PhyLine& l) { return node_guid_cell(*l.fabric, port_of(l).node); }},
-      {{"node_description", "NODE"}, [](const PhyLine& l) { return node_name_cell(*l.fabric, port_of(l).node); }},
-      {{"lid", "LID"},
-       [](const PhyLine& l) {
-         const Lid lid = l.fabric->subnet.lid(l.row->port);
-         return lid == Lid{} ? Cell(std::monostate{}) : Cell(std::uint64_t{lid.value});
-       }},
-      {{"port_num", "PORT"}, [](const PhyLine& l) { return Cell(std::uint64_t{port_of(l).number}); }},
+      {{"node_guid", "GUID"}, guid_at<this_port>},
+      {{"node_description", "NODE"}, name_at<this_port>},
+      {{"lid", "LID"}, [](const PhyLine& l) { return report::lid_cell(l.fabric->subnet.lid(l.row->port)); }},
+      {{"port_num", "PORT"}, number_at<this_port>},
       {{"port_label", "LABEL"}, [](const PhyLine& l) { return port_label_cell(*l.fabric, l.row->port); }},
       {{"plane", "PLANE"}, plane},
-      {{"peer.node_guid", "PEER GUID"},
-       [](const PhyLine& l) {
-         return at_peer(l, [](const Fabric& f, PortIndex at) { return node_guid_cell(f, f.subnet.port(at).node); });
-       }},
-      {{"peer.node_description", "PEER"},
-       [](const PhyLine& l) {
-         return at_peer(l, [](const Fabric& f, PortIndex at) { return node_name_cell(f, f.subnet.port(at).node); });
-       }},
-      {{"peer.port_num", "PORT"},
-       [](const PhyLine& l) {
-         return at_peer(l, [](const Fabric& f, PortIndex at) { return Cell(std::uint64_t{f.subnet.port(at).number}); });
-       }},
+      {{"peer.node_guid", "PEER GUID"}, guid_at<peer_port>},
+      {{"peer.node_description", "PEER"}, name_at<peer_port>},
+      {{"peer.port_num", "PORT"}, number_at<peer_port>},
       {{"state", "STATE", report::state(), false, true},
        [](const PhyLine& l) { return report::coded_cell(port_of(l).has_info, port_of(l).state()); }},
       {{"phys_state", "PHYSICAL", report::state(), false, true},
@@ -139,13 +139,9 @@ std::vector<Column<PhyLine>> columns_of_ports() {
   };
 }
 
-template <std::optional<double> phy::Window::*value>
+template <auto value>
 Cell in_window(const PhyLine& line) {
-  return line.window != nullptr ? cell(line.window->*value) : Cell(std::monostate{});
-}
-template <std::optional<std::uint64_t> phy::Window::*value>
-Cell in_window(const PhyLine& line) {
-  return line.window != nullptr ? cell(line.window->*value) : Cell(std::monostate{});
+  return line.window != nullptr ? cell(line.window->*value) : Cell();
 }
 
 std::vector<Column<PhyLine>> columns_of_windows() {
@@ -163,36 +159,10 @@ std::vector<Column<PhyLine>> columns_of_windows() {
 
 std::vector<Column<PhyLine>> columns_of_former_peer() {
   return {
-      {{"former_peer.node_guid", "WAS GUID"},
-       [](const PhyLine& l) { return l.former != nullptr ? Cell(l.former->node_guid) : Cell(std::monostate{}); }},
-      {{"former_peer.node_description", "WAS LINKED TO"},
-       [](const PhyLine& l) { return l.former != nullptr ? text_cell(l.former->description) : Cell(std::monostate{}); }},
-      {{"former_peer.port_num", "PORT"},
-       [](const PhyLine& l) { return l.former != nullptr ? Cell(std::uint64_t{l.former->port_num}) : Cell(std::monostate{}); }},
+      {{"former_peer.node_guid", "WAS GUID"}, guid_at<former_port>},
+      {{"former_peer.node_description", "WAS LINKED TO"}, name_at<former_port>},
+      {{"former_peer.port_num", "PORT"}, number_at<former_port>},
   };
-}
-
-Cell lanes_cell(const PhyLine& line) {
-  return report::Nested{std::to_string(line.row->active_lanes), [&line](report::Sink& sink, std::string_view key) {
-                          sink.objects(key, lanes_of({line}), [&](const LaneLine& of) {
-                            sink.value("lane", of.lane);
-                            report::write_cell(sink, "raw_ber", cell(phy::lane_ber(*line.row, of.lane)), gauge());
-                            report::write_cell(sink, "raw_errors",
-                                               counter_cell(line, phy::Part::statistics, line.row->raw_errors.at(of.lane)), counter());
-                          });
-                        }};
-}
-
-/// The bins of a port as a list in JSON; null where they were not read.
-Cell histogram_cell(const PhyLine& line) {
-  if (!line.row->has(phy::Part::histogram)) return std::monostate{};
-  return report::Nested{std::to_string(line.row->histogram->size()), [&line](report::Sink& sink, std::string_view key) {
-                          sink.objects(key, *line.row->histogram, [&](const phy::HistogramBin& bin) {
-                            sink.value("low_errors", bin.low);
-                            sink.value("high_errors", bin.high);
-                            sink.value("count", bin.count, counter());
-                          });
-                        }};
 }
 
 std::vector<std::string_view> usual_columns(const PhyView& view) {
@@ -217,14 +187,17 @@ std::vector<std::string_view> usual_columns(const PhyView& view) {
 }
 
 /// The columns of the port for rows that are a part of it.
+constexpr std::size_t columns_of_port = 4;
 template <class Line>
-std::vector<Column<Line>> columns_of_port() {
-  return {
-      {{"node_guid", "GUID"}, [](const Line& l) { return node_guid_cell(*l.fabric, port_of(l).node); }},
-      {{"node_description", "NODE", {}, true}, [](const Line& l) { return node_name_cell(*l.fabric, port_of(l).node); }},
-      {{"port_num", "PORT", {}, true}, [](const Line& l) { return Cell(std::uint64_t{port_of(l).number}); }},
-      {{"plane", "PLANE"}, [](const Line& l) { return plane(l); }},
+std::vector<Column<Line>> with_columns_of_port(std::vector<Column<Line>> columns) {
+  std::vector<Column<Line>> all{
+      {{"node_guid", "GUID"}, guid_at<this_port>},
+      {{"node_description", "NODE", {}, true}, name_at<this_port>},
+      {{"port_num", "PORT", {}, true}, number_at<this_port>},
+      {{"plane", "PLANE"}, plane},
   };
+  std::ranges::move(columns, std::back_inserter(all));
+  return all;
 }
 
 Cell of_lane(const LaneLine& line, const std::vector<std::optional<double>>& values) {
@@ -239,6 +212,48 @@ Cell bar(const BinLine& line) {
   return std::string(static_cast<std::size_t>(std::max(1.0, std::round(part * longest))), '#');
 }
 
+std::span<const Column<LaneLine>> lane_columns() {
+  static const auto columns = with_columns_of_port<LaneLine>({
+      {{"lane", "LANE", {}, true}, [](const LaneLine& l) { return Cell(std::uint64_t{l.lane}); }},
+      {{"raw_ber", "RAW BER", gauge(), true}, [](const LaneLine& l) { return cell(phy::lane_ber(*l.row, l.lane)); }},
+      {{"raw_errors", "RAW ERRORS", counter(), true},
+       [](const LaneLine& l) { return counter_cell(l, phy::Part::statistics, l.row->raw_errors.at(l.lane)); }},
+      {{"rx_dbm", "RX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, rx_power_dbm(*l.row)); }},
+      {{"tx_dbm", "TX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, tx_power_dbm(*l.row)); }},
+      {{"bias_ma", "BIAS MA", gauge("mA"), true}, [](const LaneLine& l) { return of_lane(l, bias_milliamperes(*l.row)); }},
+  });
+  return columns;
+}
+
+std::span<const Column<BinLine>> bin_columns() {
+  static const auto columns = with_columns_of_port<BinLine>({
+      {{"low_errors", "FROM", {}, true}, [](const BinLine& l) { return Cell(std::uint64_t{l.bin->low}); }},
+      {{"high_errors", "TO", {}, true}, [](const BinLine& l) { return Cell(std::uint64_t{l.bin->high}); }},
+      {{"count", "BLOCKS", counter(), true}, [](const BinLine& l) { return Cell(l.bin->count); }},
+      {{"bar", "", {}, true, false, true}, bar},
+  });
+  return columns;
+}
+
+/// Parts of a port as a list in JSON, with the columns of `columns`.
+template <class Line>
+Cell parts_cell(std::string words, std::vector<Line> parts, std::span<const Column<Line>> columns) {
+  return report::Nested{std::move(words), [parts = std::move(parts), columns](report::Sink& sink, std::string_view key) {
+                          sink.objects(key, parts, [&](const Line& part) { report::write_members<Line>(sink, columns, part); });
+                        }};
+}
+
+Cell lanes_cell(const PhyLine& line) {
+  constexpr std::size_t shown = 3;  // the number, and the raw errors
+  return parts_cell<LaneLine>(std::to_string(line.row->active_lanes), lanes_of({line}), lane_columns().subspan(columns_of_port, shown));
+}
+
+/// Null where the bins were not read.
+Cell histogram_cell(const PhyLine& line) {
+  if (!line.row->has(phy::Part::histogram)) return std::monostate{};
+  return parts_cell<BinLine>(std::to_string(line.row->histogram->size()), bins_of({line}), bin_columns().subspan(columns_of_port));
+}
+
 std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
   std::vector<Column<PhyLine>> columns = columns_of_ports();
   const auto append = [&columns](std::vector<Column<PhyLine>> more) { std::ranges::move(more, std::back_inserter(columns)); };
@@ -249,27 +264,6 @@ std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
   if (view.histogram) columns.push_back({{"fec_histogram", "BINS"}, histogram_cell});
   const std::vector<std::string_view> usual = usual_columns(view);
   for (Column<PhyLine>& column : columns) column.usual = std::ranges::find(usual, column.key) != usual.end();
-  return columns;
-}
-
-std::vector<Column<LaneLine>> lane_columns() {
-  std::vector<Column<LaneLine>> columns = columns_of_port<LaneLine>();
-  columns.push_back({{"lane", "LANE", {}, true}, [](const LaneLine& l) { return Cell(std::uint64_t{l.lane}); }});
-  columns.push_back({{"raw_ber", "RAW BER", gauge(), true}, [](const LaneLine& l) { return cell(phy::lane_ber(*l.row, l.lane)); }});
-  columns.push_back({{"raw_errors", "RAW ERRORS", counter(), true},
-                     [](const LaneLine& l) { return counter_cell(l, phy::Part::statistics, l.row->raw_errors.at(l.lane)); }});
-  columns.push_back({{"rx_dbm", "RX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, rx_power_dbm(*l.row)); }});
-  columns.push_back({{"tx_dbm", "TX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, tx_power_dbm(*l.row)); }});
-  columns.push_back({{"bias_ma", "BIAS MA", gauge("mA"), true}, [](const LaneLine& l) { return of_lane(l, bias_milliamperes(*l.row)); }});
-  return columns;
-}
-
-std::vector<Column<BinLine>> bin_columns() {
-  std::vector<Column<BinLine>> columns = columns_of_port<BinLine>();
-  columns.push_back({{"low_errors", "FROM", {}, true}, [](const BinLine& l) { return Cell(std::uint64_t{l.bin->low}); }});
-  columns.push_back({{"high_errors", "TO", {}, true}, [](const BinLine& l) { return Cell(std::uint64_t{l.bin->high}); }});
-  columns.push_back({{"count", "BLOCKS", counter(), true}, [](const BinLine& l) { return Cell(l.bin->count); }});
-  columns.push_back({{"bar", "", {}, true, false, true}, bar});
   return columns;
 }
 
@@ -293,18 +287,6 @@ void sort_worst_first(std::vector<PhyLine>& lines, std::pair<double, double> (*h
   }
   const auto by_port = [&](const PhyLine& line) { return of_port.at(line.row->port); };
   std::ranges::stable_sort(lines, std::greater<>(), by_port);
-}
-
-/// Whether a port should be up: a module is in its cage, or the device says that something other than a missing cable is wrong.
-bool is_unexpectedly_down(const phy::PortRow& row) {
-  if (row.has_module()) return true;
-  const auto code = static_cast<reg::LinkTrouble>(row.trouble);
-  const bool is_empty = code == reg::LinkTrouble::none || code == reg::LinkTrouble::unknown || code == reg::LinkTrouble::cable_unplugged;
-  return row.has(phy::Part::troubleshooting) && !is_empty;
-}
-
-phy::ReceivedBits bits_of(const phy::Reading& reading, std::size_t row) {
-  return row < reading.received_bits.size() ? phy::ReceivedBits(reading.received_bits[row]) : std::nullopt;
 }
 
 class Phy final : public PhyCommand {
@@ -341,19 +323,16 @@ class Phy final : public PhyCommand {
     view_.windows = interval_.repeats();
     reading_.histogram = view_.histogram;
     reads_planes_ = view_.planes;
-    reading_.received_bits = view_.windows;
     if (shows_parts()) shown_.refuse_for_json(host.options().format, view_.lanes ? "lanes" : "bins", "ports too");
     columns_ = phy_columns(view_);
-    lane_columns_ = lane_columns();
-    bin_columns_ = bin_columns();
     if (view_.lanes && !is_document(host.options().format)) {
-      check_table<LaneLine>(lane_columns_);
+      table<LaneLine>(lane_columns());
     } else if (view_.histogram && !is_document(host.options().format)) {
-      check_table<BinLine>(bin_columns_);
+      table<BinLine>(bin_columns());
     } else {
-      check_table<PhyLine>(columns_);
+      table<PhyLine>(columns_);
     }
-    if (baseline_) before_ = snapshot::open_fabric(*baseline_)->take_fabric(nullptr).subnet;
+    if (baseline_) before_.subnet = snapshot::open_fabric(*baseline_)->take_fabric(nullptr).subnet;
   }
   bool is_wanted(const subnet::Subnet& subnet, PortIndex at) const override {
     const subnet::Port& port = subnet.port(at);
@@ -377,14 +356,15 @@ class Phy final : public PhyCommand {
     for (const phy::PortRow& row : found.ports) {
       const auto former = former_.find(row.port);
       const bool was_linked = former != former_.end();
-      if (view_.down ? was_linked || is_unexpectedly_down(row) : row.is_known())
-        lines.push_back({.fabric = &fabric_, .row = &row, .by_plane = view_.planes, .former = was_linked ? &former->second : nullptr});
+      if (!(view_.down ? was_linked || row.is_unexpectedly_down() : row.is_known())) continue;
+      lines.push_back({.fabric = &fabric_, .row = &row, .by_plane = view_.planes, .before = &before_});
+      if (was_linked) lines.back().former_peer = former->second;
     }
     if (!view_.down) sort_worst_first(lines, badness);
     if (view_.lanes) {
-      show_parts<LaneLine>(host, emit, "port_lanes", lane_columns_, lanes_of(lines), lines);
+      show_parts<LaneLine>(host, emit, "port_lanes", lane_columns(), lanes_of(lines), lines);
     } else if (view_.histogram) {
-      show_parts<BinLine>(host, emit, "port_bins", bin_columns_, bins_of(lines), lines);
+      show_parts<BinLine>(host, emit, "port_bins", bin_columns(), bins_of(lines), lines);
     } else {
       emit_table<PhyLine>(host, emit, "ports", columns_, std::move(lines));
     }
@@ -410,7 +390,7 @@ class Phy final : public PhyCommand {
       PhyLine& line = lines.emplace_back();
       line = {.fabric = &fabric_, .row = &now.ports[at], .by_plane = view_.planes};
       if (!last || !round.seconds) continue;
-      windows[at] = phy::window_between(last->ports.at(at), bits_of(*last, at), now.ports[at], bits_of(now, at), *round.seconds);
+      windows[at] = phy::window_between(last->ports.at(at), now.ports[at], *round.seconds);
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);
@@ -422,24 +402,19 @@ class Phy final : public PhyCommand {
   }
 
   void find_former_peers() {
-    const subnet::Counterparts counterparts(fabric_.subnet, before_);
+    const subnet::Counterparts counterparts(fabric_.subnet, before_.subnet);
     for (PortIndex port = 0; port < fabric_.subnet.ports().size(); ++port) {
       const PortIndex then = counterparts.port_then(port);
-      if (then == subnet::none || before_.port(then).peer == subnet::none) continue;
-      const subnet::Port& peer = before_.port(before_.port(then).peer);
-      const subnet::Node& node = before_.node(peer.node);
-      former_[port] = {.node_guid = node.guid(), .description = std::string(subnet::name_of(node, nullptr)), .port_num = peer.number};
+      if (then != subnet::none && before_.subnet.port(then).peer != subnet::none) former_[port] = before_.subnet.port(then).peer;
     }
   }
 
   PhyView view_;
   Interval interval_;
   std::optional<std::string> baseline_;
-  subnet::Subnet before_;
-  std::map<PortIndex, FormerPeer> former_;
+  Fabric before_;                          ///< in the baseline
+  std::map<PortIndex, PortIndex> former_;  ///< by port: its peer in `before_`
   std::vector<Column<PhyLine>> columns_;
-  std::vector<Column<LaneLine>> lane_columns_;
-  std::vector<Column<BinLine>> bin_columns_;
 };
 
 }  // namespace

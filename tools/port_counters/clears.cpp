@@ -26,7 +26,6 @@ struct ClearReport final : FabricReport {
   explicit ClearReport(const Fabric& of) : FabricReport(of) {}
 
   bool is_switch(PortIndex end) const { return fabric.subnet.node(fabric.subnet.port(end).node).kind() == subnet::NodeKind::sw; }
-  std::string why_not_cleared(PortIndex end) const { return reasons.contains(end) ? reasons.at(end) : std::string(); }
 
   void visit(report::Sink& sink) const override {
     sink.objects("ports", ends, [&](PortIndex end) {
@@ -34,7 +33,7 @@ struct ClearReport final : FabricReport {
       sink.value("lid", fabric.subnet.lid(end));
       is_switch(end) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(end).number);
       sink.value("cleared", !reasons.contains(end) && !dry_run);
-      sink.text_or_null("error", why_not_cleared(end));
+      sink.text_or_null("error", reasons.contains(end) ? reasons.at(end)->message() : "");
     });
     visit_failures(sink);
   }
@@ -49,7 +48,7 @@ struct ClearReport final : FabricReport {
       const std::string number = is_switch(end) ? "all ports" : fmt::format("port {}", port.number);
       out.print("Clear counters lid {} ({}{}) {}: {}\n", fabric.subnet.lid(end).value, called.empty() ? "" : called + ", ",
                 to_text(node.guid()), number, is_cleared ? "OK" : "FAILED");
-      if (!is_cleared) out.print("#error: {}\n", reasons.at(end));
+      if (!is_cleared) out.print("#error: {}\n", reasons.at(end)->message());
     }
     if (dry_run) return;
     out.write("## Summary: 0 nodes checked, 0 bad nodes found\n");
@@ -57,14 +56,14 @@ struct ClearReport final : FabricReport {
   }
 
   std::vector<PortIndex> ends;
-  std::map<PortIndex, std::string> reasons;  ///< of the end ports that were not cleared
-  bool names_each{};                         ///< print a line also for each port that was cleared
+  std::map<PortIndex, std::shared_ptr<const Error>> reasons;  ///< of the end ports that were not cleared
+  bool names_each{};                                          ///< print a line also for each port that was cleared
   bool dry_run{};
 };
 
 class Clear final : public Command {
  public:
-  explicit Clear(bool errors_alone) : errors_alone_(errors_alone) {}
+  explicit Clear(bool errors_only) : errors_only_(errors_only) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
@@ -97,16 +96,15 @@ class Clear final : public Command {
     ClearReport report(fabric);
     report.names_each = !whole || session.host().options().error_level() >= 1;
     report.dry_run = session.host().options().dry_run;
-    std::vector<NodeIndex> nodes;
-    std::map<NodeIndex, std::vector<PortIndex>> ports;
-    for (const PortIndex end : chosen) {
-      const NodeIndex node = fabric.subnet.port(end).node;
-      if (!ports.contains(node)) nodes.push_back(node);
-      add_ports(fabric.subnet, end, ports[node]);
-    }
-    counters::PmaReadings cleared = co_await clear(session.stack(), fabric, std::move(nodes), ports);
+    subnet::PortPaths paths(fabric.subnet, session.stack().here());
+    co_await session.stack().read_service_levels(paths);
+    const counters::CounterChoice choice = [errors_only = errors_only_](const counters::CounterInfo& counter) {
+      return !errors_only || !counter.traffic;
+    };
+    counters::ClearedEndPorts cleared =
+        co_await counters::clear_end_ports(session.stack().transactor(), fabric.subnet, chosen, choice, gmp_survey(session.stack(), paths));
     report.ends = std::move(chosen);
-    report.reasons = reasons_of(fabric.subnet, cleared.nodes);
+    report.reasons = std::move(cleared.reasons);
     add_failures(session.host(), fabric, std::move(cleared.failures));
     emit(report);
     emit.raise(report.status());
@@ -124,44 +122,9 @@ class Clear final : public Command {
     co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
   }
 
-  static void add_ports(const subnet::Subnet& subnet, PortIndex end, std::vector<PortIndex>& ports) {
-    const subnet::Node& node = subnet.node(subnet.port(end).node);
-    if (node.kind() != subnet::NodeKind::sw) {
-      ports.push_back(end);
-      return;
-    }
-    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(node.first_port + number);
-    const std::vector<PortIndex> countable = counters::countable_ports(subnet, subnet.port(end).node);
-    if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
-  }
-
-  async::Task<counters::PmaReadings> clear(Stack& stack, const Fabric& fabric, std::vector<NodeIndex> nodes,
-                                           const std::map<NodeIndex, std::vector<PortIndex>>& ports) const {
-    subnet::PortPaths paths(fabric.subnet, stack.here());
-    co_await stack.read_service_levels(paths);
-    counters::ReadingPlan plan;
-    plan.counts = counters::ReadingPlan::Counts::none;
-    plan.ports = counters::ReadingPlan::Ports::each;
-    plan.ports_of = [&ports](NodeIndex node) { return ports.at(node); };
-    plan.clear = [errors_alone = errors_alone_](const counters::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
-    co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
-  }
-
-  static std::map<PortIndex, std::string> reasons_of(const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {
-    std::map<PortIndex, std::string> reasons;
-    const auto note = [&](PortIndex port, const std::vector<counters::PmaProblem>& problems) {
-      if (!problems.empty()) reasons.try_emplace(subnet.end_port_of(port), counters::why_not(problems.front())->message());
-    };
-    for (const counters::PmaNode& node : nodes) {
-      note(node.first, node.clear_problems);
-      for (const counters::PmaReading& reading : node.ports) note(reading.port, reading.problems);
-    }
-    return reasons;
-  }
-
   Target target_;
   DiscoveryOptions discovery_;
-  bool errors_alone_, only_up_{}, plain_{}, yes_{};
+  bool errors_only_, only_up_{}, plain_{}, yes_{};
 };
 
 }  // namespace

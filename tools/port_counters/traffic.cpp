@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "counters/difference.hpp"
-#include "counters/readings.hpp"
+#include "counters/traffic.hpp"
 #include "iba/dialects.hpp"
 #include "iba/dump.hpp"
 #include "report/sink.hpp"
@@ -28,16 +27,18 @@ namespace {
 
 using report::Cell;
 
-struct TrafficCounter {
-  std::string_view name, key_of_rate, heading_of_rate;
+struct RateColumn {
+  std::string_view key, heading;
 };
-constexpr std::array<TrafficCounter, 4> traffic_counters{{{"port_xmit_data", "port_xmit_data_per_second", "XmitData/s"},
-                                                          {"port_rcv_data", "port_rcv_data_per_second", "RcvData/s"},
-                                                          {"port_xmit_pkts", "port_xmit_pkts_per_second", "XmitPkts/s"},
-                                                          {"port_rcv_pkts", "port_rcv_pkts_per_second", "RcvPkts/s"}}};
+constexpr std::array<RateColumn, counters::traffic_counters.size()> rate_columns{{{"port_xmit_data_per_second", "XmitData/s"},
+                                                                                  {"port_rcv_data_per_second", "RcvData/s"},
+                                                                                  {"port_xmit_pkts_per_second", "XmitPkts/s"},
+                                                                                  {"port_rcv_pkts_per_second", "RcvPkts/s"}}};
+
+const FieldInfo& traffic_field(std::size_t at) { return *counters::find_counter(counters::traffic_counters.at(at))->narrow; }
 
 struct TrafficLine : PortLine {
-  counters::PortChanges counts;
+  counters::TrafficRow counts;
 };
 
 /// The columns of a port, and of data and packets; with `rates` also how fast they grow.
@@ -48,15 +49,14 @@ std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
   };
   columns.push_back({{.key = "error", .heading = "ERROR"},
                      [](const TrafficLine& line) { return report::text_cell(line.counts.failure ? line.counts.failure->message() : ""); }});
-  for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-    const TrafficCounter& of = traffic_counters.at(at);
-    const FieldInfo& field = *counters::find_counter(of.name)->narrow;
+  for (std::size_t at = 0; at < rate_columns.size(); ++at) {
+    const FieldInfo& field = traffic_field(at);
     columns.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
-                       [at](const TrafficLine& line) { return line.counts.failure ? Cell() : line.counts.changes.at(at).now; }});
+                       [at](const TrafficLine& line) { return line.counts.failure ? Cell() : line.counts.counts.at(at).now; }});
     if (!rates) continue;
     columns.push_back(
-        {{.key = of.key_of_rate, .heading = of.heading_of_rate, .measure = report::gauge(), .usual = true},
-         [at](const TrafficLine& line) { return line.counts.failure ? Cell() : report::cell(line.counts.changes.at(at).per_second); }});
+        {{.key = rate_columns.at(at).key, .heading = rate_columns.at(at).heading, .measure = report::gauge(), .usual = true},
+         [at](const TrafficLine& line) { return line.counts.failure ? Cell() : report::cell(line.counts.counts.at(at).per_second); }});
   }
   return columns;
 }
@@ -67,26 +67,14 @@ void check_traffic_table(const TableOptions& options, Format format, bool rates)
   table_of<TrafficLine>(traffic_columns(rates), options);
 }
 
-/// Adds the data and the packets of a port to a row: a change for each of `traffic_counters`.
-void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference) {
-  row.changes.resize(traffic_counters.size());
-  for (std::size_t at = 0; at < traffic_counters.size(); ++at)
-    row.changes[at].add(difference.change(counters::column_of(traffic_counters[at].name)));
-}
-
 class TrafficReport final : public FabricReport {
  public:
   TrafficReport(const Fabric& of, const CommonOptions& options)
       : FabricReport(of), verbose_(options.error_level() >= 1), int_names_(options.int_names) {}
 
   void visit(report::Sink& sink) const override {
-    counters::PortChanges example;
-    example.port = 0;
-    for (const TrafficCounter& counter : traffic_counters)
-      example.changes.push_back({.counter = counters::find_counter(counter.name)->narrow});
-    const bool has_example = !fabric.subnet.ports().empty();
-    if (element && has_example) report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
-    visit(sink, rows, !element && has_example ? &example : nullptr);
+    if (element && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit(to, {example()}); });
+    visit(sink, rows);
   }
   /// The summary; of a report about one port, its row.
   void text(TextOut& out) const override {
@@ -100,34 +88,34 @@ class TrafficReport final : public FabricReport {
     auto table = table_of<TrafficLine>(traffic_columns(element), options);
     std::vector<TrafficLine> lines;
     lines.reserve(rows.size());
-    for (counters::PortChanges& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});
+    for (counters::TrafficRow& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});
     TableReport<TrafficLine> shown(fabric, "ports", std::move(table), std::move(lines), file);
     if (element) shown.round = round;
     emit(shown);
   }
 
   /// Adds a row. With `out` it is printed, and not kept.
-  void add(counters::PortChanges row, TextOut* out) {
+  void add(counters::TrafficRow row, TextOut* out) {
     if (!row.failure) ++checked_;
     if (out != nullptr) return row_text(*out, row);
     rows.push_back(std::move(row));
   }
 
-  std::vector<counters::PortChanges> rows;  ///< as far as they are kept; each counter of `traffic_counters`, or a failure
-  bool single{};                            ///< the report is about one port and has no summary
-  bool element{};                           ///< one of several readings: in JSON, an element of the open list
-  Round round{};                            ///< of an element
+  std::vector<counters::TrafficRow> rows;  ///< as far as they are kept
+  bool single{};                           ///< the report is about one port and has no summary
+  bool element{};                          ///< one of several readings: in JSON, an element of the open list
+  Round round{};                           ///< of an element
 
  private:
-  std::string place(const counters::PortChanges& row) const {
+  std::string place(const counters::TrafficRow& row) const {
     const unsigned lid = fabric.subnet.lid(row.port).value;
     const std::string called(subnet::name_of(fabric.subnet.node(fabric.subnet.port(row.port).node), &fabric.names));
     return fmt::format("Error check lid {}{} {}:", lid, called.empty() ? "" : fmt::format(" ({})", escaped(called)), number_text(row));
   }
-  std::string number_text(const counters::PortChanges& row) const {
+  std::string number_text(const counters::TrafficRow& row) const {
     return row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
   }
-  void row_text(TextOut& out, const counters::PortChanges& row) const {
+  void row_text(TextOut& out, const counters::TrafficRow& row) const {
     constexpr std::size_t dots = 33;
     if (row.failure) {
       if (!single) out.print("{} not read\n#error: {}\n", place(row), row.failure->message());
@@ -135,32 +123,36 @@ class TrafficReport final : public FabricReport {
     }
     if (verbose_ && single) out.print("{} ", place(row));
     out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number_text(row));
-    for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const counters::CounterInfo& info = *counters::find_counter(traffic_counters[at].name);
-      const std::string counter = styled_name(*info.narrow, int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
-      growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.changes.at(at));
+    for (std::size_t at = 0; at < row.counts.size(); ++at) {
+      const std::string counter = styled_name(traffic_field(at), int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
+      growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at));
     }
     if (verbose_) out.print("{}OK\n", single ? "" : place(row) + ' ');
   }
-  /// Writes the members; of an element of a list, it. `example`, if it is given, announces the members of a port.
-  void visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports, const counters::PortChanges* example = nullptr) const {
+  static counters::TrafficRow example() {
+    counters::TrafficRow row{.port = 0};
+    for (std::size_t at = 0; at < row.counts.size(); ++at) row.counts.at(at).counter = &traffic_field(at);
+    return row;
+  }
+  /// Writes the members; of an element of a list, it.
+  void visit(report::Sink& sink, const std::vector<counters::TrafficRow>& ports) const {
     if (element) begin_round(sink, round);
     sink.begin_array("ports");
-    if (example != nullptr) report::announce(sink, [&](report::Sink& to) { visit_row(to, *example); });
-    for (const counters::PortChanges& row : ports) visit_row(sink, row);
+    if (!element && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, example()); });
+    for (const counters::TrafficRow& row : ports) visit_row(sink, row);
     sink.end_array();
     visit_failures(sink);
     if (element) sink.end_object();
   }
-  void visit_row(report::Sink& sink, const counters::PortChanges& row) const {
+  void visit_row(report::Sink& sink, const counters::TrafficRow& row) const {
     sink.begin_object();
     visit_names(sink, fabric.subnet.port(row.port).node);
     sink.value("lid", fabric.subnet.lid(row.port));
     row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
     sink.text_or_null("error", row.failure ? row.failure->message() : "");
     sink.begin_array("traffic");
-    for (std::size_t at = 0; at < traffic_counters.size() && !row.failure; ++at) {
-      const counters::CounterChange& change = row.changes.at(at);
+    for (const counters::CounterChange& change : row.counts) {
+      if (row.failure) break;
       if (element) {
         visit_growth(sink, change);
         continue;
@@ -222,9 +214,9 @@ class Ibdatacounters final : public Command {
     report.element = interval_.repeats();
     report.round = std::move(round);
     bool any = false;
-    std::vector<counters::PortChanges> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
+    std::vector<counters::TrafficRow> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
     const auto print = [&] {
-      for (counters::PortChanges& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
+      for (counters::TrafficRow& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
       waiting.clear();
     };
     counters::ReadingPlan plan;
@@ -232,7 +224,8 @@ class Ibdatacounters final : public Command {
     plan.counts = counters::ReadingPlan::Counts::traffic;
     plan.ports = counters::ReadingPlan::Ports::of_hosts;
     plan.on_node = [&](const counters::PmaNode& node) {
-      for (counters::PortChanges& row : rows_of(fabric.subnet, node, watched.history())) {
+      for (counters::TrafficRow& row : counters::traffic_of(fabric.subnet, node, watched.history())) {
+        if (only_up_ && !row.all_ports && fabric.subnet.port(row.port).is_polling_or_disabled()) continue;
         any = any || !row.failure;
         waiting.push_back(std::move(row));
       }
@@ -248,42 +241,6 @@ class Ibdatacounters final : public Command {
   }
 
   static std::vector<NodeIndex> nodes_of(const Fabric& fabric) { return subnet::breadth_first(fabric.subnet); }
-
-  /// The rows of a node: one for all ports of a switch, one for each port of another node.
-  std::vector<counters::PortChanges> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node,
-                                             counters::CounterHistory& history) const {
-    std::vector<counters::PortChanges> rows;
-    if (subnet.node(node.node).kind() == subnet::NodeKind::sw) {
-      counters::PortChanges& row = rows.emplace_back();
-      row.port = node.first;
-      row.all_ports = true;
-      if (node.all) add(subnet, row, node, *node.all, history);
-      for (const counters::PmaReading& reading : node.ports) add(subnet, row, node, reading, history);
-      return rows;
-    }
-    for (const counters::PmaReading& reading : node.ports) {
-      if (only_up_ && subnet.port(reading.port).is_polling_or_disabled()) continue;
-      counters::PortChanges& row = rows.emplace_back();
-      row.port = reading.port;
-      add(subnet, row, node, reading, history);
-    }
-    return rows;
-  }
-
-  /// Adds a reading to a row, and what was counted since the reading before. Each port counts for the time between its own two readings.
-  static void add(const subnet::Subnet& subnet, counters::PortChanges& row, const counters::PmaNode& node,
-                  const counters::PmaReading& reading, counters::CounterHistory& history) {
-    if (!reading.known()) {
-      row.failure = counters::why_not(reading.problems.back());
-      return;
-    }
-    const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
-    std::optional<double> rate;
-    if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
-    const std::optional<counters::CounterRow> before = history.take(key, reading.row);
-    const counters::RowDifference difference(before ? &*before : nullptr, reading.row, rate);
-    add_traffic(row, difference);
-  }
 
   DiscoveryOptions discovery_;
   Interval interval_;
@@ -315,11 +272,11 @@ class Ibdatacounts final : public Command {
         co_await read_counters(session.stack(), fabric, one, counters::ReadingPlan::Counts::traffic);
     TrafficReport report(fabric, session.host().options());
     report.single = true;
-    counters::PortChanges& row = report.rows.emplace_back();
+    counters::TrafficRow& row = report.rows.emplace_back();
     row.port = one.port;
     row.all_ports = one.all_ports;
     if (!reading) row.failure = reading.shared_error();
-    if (reading) add_traffic(row, counters::RowDifference(nullptr, *reading, {}));
+    if (reading) row.add({nullptr, *reading, {}});
     report.emit(emit, table_, session.host().world().out);
     if (!reading) reading.error().raise();
   }

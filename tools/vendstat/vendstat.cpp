@@ -33,14 +33,6 @@ namespace {
 // The vendor class (0x0a) of Mellanox devices has no public specification. The layouts come from infiniband-diags' vendstat.c.
 
 constexpr std::size_t most_records = 18;  // in one ConfigSpaceAccess
-constexpr std::size_t wait_split = 16;    // the number of records in the first request
-constexpr unsigned first_port = 4;        // the port of the first counter
-
-constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
-    {0x01b3, 0x01b3}, {0x0245, 0x0245}, {0x1003, 0x101b}, {0x1b02, 0x1b02}, {0x1b33, 0x1b33}, {0x1b40, 0x1b41}, {0x1b50, 0x1b50},
-    {0x1b60, 0x1b61}, {0x1b73, 0x1b73}, {0x1b83, 0x1b83}, {0x1b93, 0x1b94}, {0x1ba0, 0x1ba0}, {0x1bb4, 0x1bb5}, {0x1bc4, 0x1bc6},
-    {0x1bd0, 0x1bd5}, {0x1bf0, 0x1bf0}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xcb20, 0xcb20}, {0xcf08, 0xcf08}, {0xd2f0, 0xd2f0},
-};
 
 std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
   return fmt::format("{:02}.{:02}.{:02}", major, minor, sub_minor);
@@ -50,10 +42,8 @@ std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_
 std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer) {
   std::string text;
   for (std::size_t i = 0; i < subnet::wait_records(request); ++i) {
-    const std::size_t place = i + request * wait_split;
-    const std::size_t port = place < 20 ? place + first_port + (request == 0 ? 0 : 1) : place - 19;
     if (const std::uint32_t count = answer.record.at(i).data; count != 0)
-      text += fmt::format("Port {}: PortXmitWait 0x{:x}\n", port, count);
+      text += fmt::format("Port {}: PortXmitWait 0x{:x}\n", subnet::wait_port(request, i), count);
   }
   return text;
 }
@@ -80,17 +70,11 @@ std::string counter_group_lines(Bytes answer) {
   return text;
 }
 
-/// Whether a device with this ID in its GeneralInfo answers with the layout of InfiniScale IV and later.
-bool has_ext_firmware_version(std::uint16_t device_id) {
-  return std::any_of(std::begin(ext_firmware_devices), std::end(ext_firmware_devices),
-                     [=](const auto& range) { return range.first <= device_id && device_id <= range.second; });
-}
-
 /// The text of infiniband-diags for GeneralInfo, from the data of the answer.
 std::string general_info_lines(Bytes answer) {
   const auto is3 = wire::unpack_short<mlx::GeneralInfo>(answer);
   const auto is4 = wire::unpack_short<mlx::Is4GeneralInfo>(answer);
-  const bool extended = has_ext_firmware_version(is3.device_id);
+  const bool extended = &subnet::general_info_layout(is3.device_id) == &mlx::Is4GeneralInfo::info();
   return fmt::format(
       "hw_dev_rev:  0x{:04x}\nhw_dev_id:   0x{:04x}\nhw_uptime:   0x{:08x}\nfw_version:  {}\nfw_build_id: 0x{:04x}\n"
       "fw_date:     {:02x}/{:02x}/{:04x}\nfw_psid:     '{}'\nfw_ini_ver:  {}\nsw_version:  {}\n",
@@ -346,8 +330,7 @@ class Vendstat final : public Command {
     if (!answer) throw DiagsFailure("generalinfo query");
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
-      const StructInfo& layout = has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
-      emit_attribute(device, emit, layout, *answer, general_info_lines(*answer));
+      emit_attribute(device, emit, subnet::general_info_layout(id), *answer, general_info_lines(*answer));
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);

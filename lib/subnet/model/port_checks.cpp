@@ -154,16 +154,17 @@ Mismatches check_ids(const Subnet& subnet, IdOwners& owners, PortIndex at) {
   return findings;
 }
 
-Mismatch other_port_guid(Guid of_sa, Guid own) {
-  return {.error = true,
-          .field = "portGUID",
-          .found = to_text(of_sa),
-          .expected = to_text(own),
-          .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(of_sa), to_text(own))};
+Mismatches check_port(const Subnet& subnet, PortIndex port, PortChecks checks) {
+  Mismatches findings;
+  const auto add = [&findings](Mismatches more) { std::ranges::move(more, std::back_inserter(findings)); };
+  if (checks.state) add(check_port_state(subnet, port));
+  if (!findings.empty() && findings.front().error) return findings;
+  if (checks.width) add(check_link_width(subnet, port));
+  if (checks.speed) {
+    add(check_link_speed(subnet, port));
+    add(check_lids(subnet, port));
+  }
+  return findings;
 }
-
-Mismatch no_node_record(Lid lid) { return {.error = true, .words = fmt::format("The SA knows no node at LID {}", lid.value)}; }
-
-Mismatch no_sa_path(Guid port) { return {.error = true, .words = fmt::format("SA could not find a path for {}", to_text(port))}; }
 
 }  // namespace ib::subnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Checks of a port, of its link, and of the records that the SA has of an end port. Each check reads the model and sends no requests.
+// Checks of a port and of its link. Each check reads the model and sends no requests.
 #pragma once
 
 #include <cstdint>
@@ -75,9 +75,16 @@ struct IdOwners {
 /// The LID and the GUIDs of an end port should not be zero, and none of the ports in `owners` should have them. The port is added to these.
 Mismatches check_ids(const Subnet& subnet, IdOwners& owners, PortIndex port);
 
-/// The PortGUID that the SA has for the port at a LID differs from the port's own.
-Mismatch other_port_guid(Guid of_sa, Guid own);
-Mismatch no_node_record(Lid lid);
-Mismatch no_sa_path(Guid port);
+struct PortChecks {
+  bool state{};  ///< PortPhysicalState and PortState
+  bool width{};  ///< LinkWidthActive
+  bool speed{};  ///< the active speed, and the LIDs of end ports
+
+  bool any() const { return state || width || speed; }
+  /// Whether the width or speed of the link of a port is checked, by both of its ends.
+  bool needs_peer(const Port& port) const { return (width || speed) && is_trained(port) && port.number != 0; }
+};
+/// If the link of the port is not up, this is the only finding.
+Mismatches check_port(const Subnet& subnet, PortIndex port, PortChecks checks);
 
 }  // namespace ib::subnet

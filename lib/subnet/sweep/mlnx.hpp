@@ -23,6 +23,9 @@ inline constexpr std::uint8_t mlnx_vendor_class = 0x0a;
 /// Whether the vendor of a node builds it of Mellanox chips: Mellanox itself, Voltaire, Bull.
 bool is_mellanox(const smp::NodeInfo& node);
 
+/// The layout of the GeneralInfo of a device with this ID in it: InfiniScale IV and later have one of their own.
+const StructInfo& general_info_layout(std::uint16_t device_id);
+
 /// The device ID of InfiniScale III, the switch that has PortXmitWait in its configuration space.
 inline constexpr std::uint16_t infini_scale3 = 47396;
 
@@ -33,5 +36,7 @@ inline constexpr unsigned wait_requests = 2;
 /// The number of records of request `request` (0 or 1), and its content.
 std::size_t wait_records(unsigned request);
 mlx::ConfigSpaceAccess wait_request(unsigned request);
+/// The port whose PortXmitWait a record of the answer has.
+std::size_t wait_port(unsigned request, std::size_t record);
 
 }  // namespace ib::subnet

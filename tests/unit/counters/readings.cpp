@@ -115,7 +115,7 @@ TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attribut
     CHECK(read_leaf().ports.at(1).row.count(data) == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
   }
-  SECTION("alone") {
+  SECTION("without errors") {
     plan.counts = ReadingPlan::Counts::traffic;
     CHECK(read_leaf().ports.at(1).row.count(data) == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow).empty());
@@ -282,7 +282,7 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
     CHECK(ports_asked(pma, narrow, set) == Ports{1, 2, 3, 4});
     CHECK(read_leaf().ports.at(2).row.count(symbol) == 0U);
   }
-  SECTION("and what refuses a Set is told of, with what was read") {
+  SECTION("and the refusal of a Set is reported with what was read") {
     make_simple(pma);
     pma.count(3, "symbol_error_counter") = 7;
     const auto served = pma.service().answer;  // it owns the PMA
@@ -312,15 +312,15 @@ TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not
 }
 
 TEST_CASE_METHOD(Bench, "a node is handed over as soon as it is known, with all before it, and before those after it that are silent") {
-  std::vector<std::pair<NodeIndex, async::Time>> told;
-  plan.on_node = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
+  std::vector<std::pair<NodeIndex, async::Time>> finished;
+  plan.on_node = [&](const PmaNode& node) { finished.emplace_back(node.node, swept.clock.now()); };
   const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
                                      swept.subnet.find_node(Guid{0x300})};
   const auto nodes_told = [&] {
-    told.clear();
+    finished.clear();
     read(std::vector(order));
     std::vector<NodeIndex> nodes;
-    for (const auto& one : told) nodes.push_back(one.first);
+    for (const auto& one : finished) nodes.push_back(one.first);
     return nodes;
   };
   pma.count(3, "symbol_error_counter") = 7;
@@ -328,13 +328,13 @@ TEST_CASE_METHOD(Bench, "a node is handed over as soon as it is known, with all 
 
   pma.service().faults.silent = true;  // the first: nothing can be handed over before it
   CHECK(nodes_told() == order);
-  CHECK(told[0].second == swept.clock.now());
+  CHECK(finished[0].second == swept.clock.now());
 
   pma.service().faults.silent = false;
   other_pma.service().faults.silent = true;
   CHECK(nodes_told() == order);
-  CHECK(told[1].second + 1s < swept.clock.now());
-  CHECK(told[2].second == swept.clock.now());
+  CHECK(finished[1].second + 1s < swept.clock.now());
+  CHECK(finished[2].second == swept.clock.now());
 }
 
 TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they were met") {
@@ -365,12 +365,12 @@ TEST_CASE_METHOD(Bench, "nodes are handed over or kept, and their failures are t
   const std::vector<Failure> failures = readings.failures;
   REQUIRE_FALSE(failures.empty());
 
-  std::vector<NodeIndex> told;
-  plan.on_node = [&told](const PmaNode& node) {
-    if (node.all && node.all->known()) told.push_back(node.node);
+  std::vector<NodeIndex> finished;
+  plan.on_node = [&finished](const PmaNode& node) {
+    if (node.all && node.all->known()) finished.push_back(node.node);
   };
   read(std::vector(nodes));
-  CHECK(told == nodes);
+  CHECK(finished == nodes);
   CHECK(readings.nodes.empty());
   REQUIRE(readings.failures.size() == failures.size());
   CHECK(readings.failures[0].why == failures[0].why);

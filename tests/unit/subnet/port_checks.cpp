@@ -20,7 +20,7 @@ TEST_CASE("a finding is a sentence") {
         "LID is '0', but shouldn't be '0'");
   CHECK(Mismatch{.field = "x", .found = "9", .expected = "5", .relation = Mismatch::Relation::at_most}.sentence() ==
         "x is '9', expected less than '5'");
-  CHECK(no_node_record(Lid{7}).sentence() == "The SA knows no node at LID 7");
+  CHECK(Mismatch{.words = "The SA knows no node at LID 7"}.sentence() == "The SA knows no node at LID 7");
 }
 
 TEST_CASE("port 0 of a switch has no link, and a state where it is enhanced") {

@@ -26,8 +26,8 @@ namespace {
 constexpr std::uint32_t extended_speeds = 1U << 14, mask2 = 1U << 15;
 constexpr std::uint16_t extended_speeds2 = 1U << 11;
 
-/// Two switches (LIDs 1, 2) that are linked by their ports 2, with a host each: that of the test (3) and another (4). All links are what
-/// both of their ends can be. There is an SA, and everybody counts.
+/// Two switches (LIDs 1, 2) that are linked by their ports 2, with a host each: the host of the test (3) and another (4). All links are
+/// what both of their ends can be. There is an SA, and all PMAs count.
 struct Site {
   FakeFabric fabric;
   FakeFabric::NodeId near = fabric.add_switch(0x100, 3, "near"), far = fabric.add_switch(0x200, 3, "far");
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Site, "an end port needs a LID and an SM LID, other ports do no
   port(near, 2).lid = port(near, 2).master_sm_lid = {};
   CHECK(run({"ibcheckport", "1", "2"}).status == 0);
   CHECK(run({"ibcheckport", "1", "0"}).status == 0);
-  CHECK(run({"ibcheckport", "4", "0", "-v"}).out.starts_with("Port check lid 4 port 1: "));  // the port that was asked
+  CHECK(run({"ibcheckport", "4", "0", "-v"}).out.starts_with("Port check lid 4 port 1: "));  // the port that was requested
 }
 
 TEST_CASE_METHOD(Site, "of a link whose other end is silent width and speed are not judged") {

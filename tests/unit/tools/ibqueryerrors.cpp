@@ -115,7 +115,7 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
                                   "2048 (2.000K)]\n   GUID 0000:0000:0000:0100 port 2:") &&
                              contains("Errors for 'other'\n"));
   }
-  SECTION("those of PortCounters are not") {
+  SECTION("counters of PortCounters are not") {
     f.simple();
     const auto theirs = diags(f.fabric, {"ibqueryerrors", "--switch"});
     CHECK_THAT(theirs.out, starts_with("Errors for 0x100 \"leaf\"\n   GUID 0x100 port 2: [SymbolErrorCounter == 2048]\n\n## Summary: 1 "));
@@ -123,7 +123,7 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
     CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "--ca"}).out, starts_with("Errors for \"other\"\n") && contains("## Summary: 2 nodes"));
     CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "--router"}).out, starts_with("\n## Summary: 0 nodes"));
   }
-  SECTION("one node alone") {
+  SECTION("one node only") {
     CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-D", "0,1"}).out, starts_with("Errors for 0x100") && contains("1 nodes checked"));
     CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-G", "0x302"}).out, starts_with("Errors for \"other\"") && contains("1 nodes checked"));
     CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-S", "0x100"}).out, starts_with("Errors for 0x100") && contains("1 nodes checked"));
@@ -131,11 +131,11 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
     const auto none = diags(f.fabric, {"ibqueryerrors", "-G", "0xdead"});
     CHECK_THAT(none.err, contains("main: Failed to resolve 0xdead; attempting full scan\n") && ends_with("Failed to find node: 0xdead\n"));
     CHECK(none.status == 0);
-    const auto nobody = diags(f.fabric, {"ibqueryerrors", "-D", "0,1,4"});
-    CHECK(nobody.status == 0);
-    CHECK(nobody.out.empty());
-    CHECK_THAT(nobody.err, contains("mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,4)\n") &&
-                               ends_with("Failed to query local Node Info\n"));
+    const auto without_node = diags(f.fabric, {"ibqueryerrors", "-D", "0,1,4"});
+    CHECK(without_node.status == 0);
+    CHECK(without_node.out.empty());
+    CHECK_THAT(without_node.err, contains("mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,4)\n") &&
+                                     ends_with("Failed to query local Node Info\n"));
     const auto elsewhere = diags(f.fabric, {"ibqueryerrors", "-C", "nodev"});
     CHECK(elsewhere.status == 255);
     CHECK_THAT(elsewhere.out, contains("iberror: failed: Failed to open port; nodev:0\n\n"));
@@ -316,7 +316,7 @@ TEST_CASE("ibqueryerrors: counters are cleared right after they were read") {
     return found["ports"][0]["data"][counter].get<int>();
   };
   prepare();
-  SECTION("nothing without being asked") {
+  SECTION("nothing without a request") {
     CHECK(diags(f.fabric, {"ibqueryerrors", "--data"}).status == 1);
     CHECK(asked_for(f.pma, pm::PortCounters::attribute_id, set) + asked_for(f.pma, pm::PortCountersExt::attribute_id, set) == 0);
   }
@@ -329,12 +329,12 @@ TEST_CASE("ibqueryerrors: counters are cleared right after they were read") {
     CHECK(shown("qp1_dropped") == 9);  // infiniband-diags leaves it
     CHECK(shown("port_xmit_data") == 9);
   }
-  SECTION("data alone") {
+  SECTION("data only") {
     CHECK(diags(f.fabric, {"ibqueryerrors", "-K"}).status == 1);
     CHECK(shown("symbol_error_counter") == 9);
     CHECK(shown("port_xmit_data") == 0);
   }
-  SECTION("port by port, and a refusal is told of") {
+  SECTION("port by port, and a refusal is reported") {
     f.simple();
     f.pma.service().faults.status = mad::status::unsupported_method_attribute;
     f.pma.service().faults.status_attribute = pm::PortCounters::attribute_id;
@@ -360,9 +360,9 @@ TEST_CASE("ibqueryerrors: without an SA the one program ends, the other uses SL 
   CHECK(named.status == 1);
   CHECK_THAT(named.out, contains("GUID 0x100 port 2: [SymbolErrorCounter == 1 (1.000)]") && contains("1 nodes checked, 1 bad nodes found"));
   CHECK_THAT(named.err, contains("Failed to resolve 0x100; attempting full scan\n") && !contains("Query SA failed"));
-  const auto nobody = diags(f.fabric, {"ibqueryerrors", "-G", "0xdead"});
-  CHECK(nobody.status == 0);
-  CHECK_THAT(nobody.out, contains("0 nodes checked"));
+  const auto without_node = diags(f.fabric, {"ibqueryerrors", "-G", "0xdead"});
+  CHECK(without_node.status == 0);
+  CHECK_THAT(without_node.out, contains("0 nodes checked"));
   CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-D", "0,1"}).out, !contains("nodes checked"));
 }
 
@@ -435,10 +435,10 @@ TEST_CASE("ibqueryerrors: options that would have no effect beside another one a
   for (const auto& [options, other] : lines) {
     std::vector<std::string> words{"ibqueryerrors"};
     words.insert(words.end(), options.begin(), options.end());
-    const auto told = ibtool(f.fabric, words);
-    INFO(told.err);
-    CHECK(told.status == 2);
-    CHECK_THAT(told.err, contains(options.front()) && contains(other));
+    const auto refused = ibtool(f.fabric, words);
+    INFO(refused.err);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains(options.front()) && contains(other));
   }
   CHECK(diags(f.fabric, {"ibqueryerrors", "--counters", "--details"}).status == 0);  // Debian's takes both
 }

@@ -128,7 +128,7 @@ TEST_CASE_METHOD(PhyBench, "a fabric without such devices says so") {
   for (const auto node : {leaf, other, here}) fabric.node(node).info.vendor_id = 0x1175;
   const auto text = run({"phy", "--skip-sl"});
   CHECK(text.status == 0);
-  CHECK_THAT(text.out, starts_with("NODE") && contains("RAW BER"));  // the headings alone
+  CHECK_THAT(text.out, starts_with("NODE") && contains("RAW BER"));  // only the headings
   CHECK(std::ranges::count(text.out, '\n') == 1);
   CHECK_THAT(text.err, contains("not NVIDIA's"));
 }

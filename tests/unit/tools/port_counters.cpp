@@ -54,7 +54,7 @@ TEST_CASE("ibdatacounts: data and packets of a port, by 64 bits where there are 
   CHECK(f.pma.asked.size() == 1);
   CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "--int-names", "1", "2"}).out,
              contains("PortXmitData:.....................1099511627776\n"));
-  SECTION("a PMA without them is asked for PortCounters") {
+  SECTION("a PMA without them gets a request for PortCounters") {
     f.pma.unsupported.insert(pm::PortCountersExt::attribute_id);
     CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "1", "2"}).out, contains("XmtData:..........................4294967295\n"));
   }
@@ -268,7 +268,7 @@ TEST_CASE("ibclearcounters and ibclearerrors: counters of all ports back to zero
     return std::pair{data["symbol_error_counter"].get<int>(), data["port_xmit_data"].get<int>()};
   };
   const std::string done = "## Summary: 0 nodes checked, 0 bad nodes found\n##          3 port counters cleared.\n";
-  SECTION("errors alone") {
+  SECTION("errors only") {
     const auto outcome = ibtool(f.fabric, {"ibclearerrors", "--yes"});
     CHECK(outcome.out == done);
     CHECK(shown("1") == std::pair{0, 6});
