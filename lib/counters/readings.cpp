@@ -475,7 +475,7 @@ async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transacto
 }
 
 std::shared_ptr<const Error> why_not(const PmaProblem& problem) {
-  if (!problem.error) return std::make_shared<Error>("GMPs do not reach it.");
+  if (!problem.error) return std::make_shared<Error>("No path for GMPs is known.");
   return problem.whose ? std::make_shared<Error>(why_not_read(*problem.error)) : std::shared_ptr<const Error>(problem.error);
 }
 

@@ -126,7 +126,10 @@ bool Scope::has(const Place& place) const {
 }
 
 bool Scope::has(const Finding& finding) const {
-  return is_all || std::ranges::any_of(finding.ends, [this](const Place& end) { return has(end); });
+  // Without a sound subnet manager every host is without it.
+  const bool is_of_all =
+      (finding.subject == Finding::Subject::manager || finding.check->id == "sm-none") && *finding.level >= Level::warning;
+  return is_all || is_of_all || std::ranges::any_of(finding.ends, [this](const Place& end) { return has(end); });
 }
 
 void Scope::narrow(Finding& finding) const {

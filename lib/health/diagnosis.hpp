@@ -28,6 +28,7 @@ struct Scope {
   std::vector<bool> ports, nodes;  ///< by their indexes, unless it is all
 
   bool has_port(PortIndex port) const { return is_all || ports[port]; }
+  /// Whether a finding is about something in the scope. Errors and warnings of subnet managers are of every scope.
   bool has(const Finding& finding) const;
   /// Whether a port or node is in the scope. False for a place that no longer exists or that did not answer.
   bool has(const Place& place) const;

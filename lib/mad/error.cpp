@@ -121,12 +121,12 @@ namespace {
 
 /// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
 /// sent because its destination was already silent.
-std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited) {
+std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited, std::string_view before) {
   const std::string what = attribute_text(request);
   if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
   const std::string effort = effort_text(tries, waited);
   if (HeaderView(request).mgmt_class() == mgmt_class::sa)
-    return fmt::format("No subnet administrator answers at {} ({}: {})", whom, what, effort);
+    return fmt::format("No subnet administrator answers at {} ({}{}{}: {})", whom, before, before.empty() ? "" : ", then ", what, effort);
   if (is_about_manager(request)) return fmt::format("No subnet manager answers at {} ({})", whom, effort);
   return fmt::format("No answer from {} {} {} ({})", whom, is_set(request) ? "to the Set of" : "about", what, effort);
 }
@@ -161,7 +161,7 @@ std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
 
 std::string plain_text(const MadError& error, std::string_view whom) {
   if (const auto* const timeout = dynamic_cast<const MadTimeout*>(&error))
-    return no_answer_text(error.request(), whom, timeout->tries(), timeout->waited());
+    return no_answer_text(error.request(), whom, timeout->tries(), timeout->waited(), timeout->before());
   if (dynamic_cast<const MadStatusError*>(&error) != nullptr) return status_text(error.request(), error.reply(), whom);
   return error.message();
 }
@@ -205,8 +205,11 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   return lines;
 }
 
-MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited)
-    : MadError(no_answer_text(request, target_text(path), tries, waited), request, {}, path), tries_(tries), waited_(waited) {}
+MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited, std::string before)
+    : MadError(no_answer_text(request, target_text(path), tries, waited, before), request, {}, path),
+      tries_(tries),
+      waited_(waited),
+      before_(std::move(before)) {}
 
 std::optional<unsigned> unanswered_tries(const Error& error) {
   const auto* timeout = dynamic_cast<const MadTimeout*>(&error);

@@ -50,11 +50,13 @@ constexpr std::uint8_t class_code(std::uint16_t status) { return static_cast<std
 /// No try of the request was answered.
 class MadTimeout : public MadError {
  public:
-  /// `waited` is the time from the first try until the last one was given up.
-  MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
+  /// `waited` is the time from the first try until the last one was given up. `before` is what the destination had not answered earlier,
+  /// where this request got fewer tries for that: "NodeRecord: 4 tries in 9.7 s". Only the text of a query to the SA has it.
+  MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited, std::string before = {});
   /// The number of tries of the request. 0 means that its node was already known to be silent (mad/rpc/responder.hpp).
   unsigned tries() const { return tries_; }
   std::chrono::nanoseconds waited() const { return waited_; }
+  const std::string& before() const { return before_; }
   /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.
   bool reported() const { return reported_; }
   MadTimeout& set_reported(bool reported) { return reported_ = reported, *this; }
@@ -63,6 +65,7 @@ class MadTimeout : public MadError {
  private:
   unsigned tries_;
   std::chrono::nanoseconds waited_;
+  std::string before_;
   bool reported_{};
 };
 

@@ -116,7 +116,7 @@ class Reader {
     const subnet::Node& node = subnet_.node(subnet_.port(port).node);
     const auto claimed = contested_.lower_bound(node.first_port);
     if (claimed == contested_.end() || claimed->first >= node.first_port + node.slots)
-      return add_failure(Kind::no_record, port, true, "GeneralInfo", options_.paths->why_no_gmp(port));
+      return add_failure(Kind::no_answer, port, true, "", options_.paths->why_no_gmp(port));
     const Lid lid = claimed->second;
     add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Not read: {} ports claim LID {}.", claimants(subnet_, lid), lid.value));
   }
@@ -190,7 +190,7 @@ class Reader {
     if (options_.tries_once) to_node.ib().retries = 0;
     to_node.ib().expected_node_guid = subnet_.node(subnet_.port(port).node).guid();
     if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
-      add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows which node has the LID.");
+      add_failure(subnet::Failure::Kind::no_answer, port, true, "", "The VS_Key is not sent: no SMP shows which node has the LID.");
       co_return false;
     }
     ++requests_;

@@ -113,7 +113,9 @@ class FabricSurvey::Run {
     if (!error) co_return nullptr;
     agent.state = {};
     survey_.pmas_.erase(port.index);
-    const std::string why = counters::why_not_read(*error) + ": its answers are not kept";
+    const bool is_other = dynamic_cast<const subnet::WrongNode*>(error.get()) != nullptr;
+    const std::string cause = is_other ? counters::why_not_read(*error) : std::string("the node at its LID does not identify itself");
+    const std::string why = cause + ": its answers are not kept";
     const auto disowned = std::make_shared<const subnet::FalseAnswer>(why, error->request(), error->reply(), error->path());
     for (const AnswerKey& key : keys) survey_.options_.disown(key, *disowned);
     result_.answered -= std::min<std::uint64_t>(result_.answered, keys.size());

@@ -173,11 +173,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
     return not_read(request, why_unread(key));
   }
   if (stored->status == no_answer) return stored_timeout(request, *stored);
-  if (stored->status == false_answer) {
-    const std::string why(as_text(stored->payload));
-    if (part_of(request.mgmt_class, request.attribute_id) == Part::phy) return failure<subnet::FalseAnswer>(request, why);
-    return failure<mad::MadError>(request, why);
-  }
+  if (stored->status == false_answer) return failure<subnet::FalseAnswer>(request, std::string(as_text(stored->payload)));
   std::vector<std::uint8_t>& payload = stored->payload;
   if (stored->status == answered) set_arrival(payload, key, place);
   if (stored->hides_key && keys_ == Keys::hidden) set_keys(payload, key);

@@ -215,6 +215,7 @@ class CheckRoutes final : public Command {
     std::string why;
     const std::vector<sa::MCMemberRecord> records = co_await read_group_records(stack, why);
     tables.lacks_groups = !why.empty();
+    if (!stack.host().options().from || stack.host().stored().has_part("sa")) tables.why_no_groups = why;
     for (const sa::MCMemberRecord& record : records) tables.groups.add(tables.network, record);
     if (!why.empty()) stack.host().debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
   }

@@ -94,8 +94,9 @@ struct RoutesReport final : FabricReport {
     const bool lost_groups = found.multicast && !found.multicast->findings().empty();
     if (lost || lost_groups || has(Verdict::found) || has(Verdict::possible)) return Exit::findings;
     const bool lacks_lids = tables.destinations.empty() || tables.network.without_lid() > 0;
-    const bool unread = (checks.wants_unicast() && (lacks_lids || !found.unicast.not_read().empty())) ||
-                        (found.multicast && (tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty()));
+    const bool unread =
+        (checks.wants_unicast() && (lacks_lids || !found.unicast.not_read().empty())) ||
+        (found.multicast && (tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty() || !tables.why_no_groups.empty()));
     if (unread || has(Verdict::not_read)) return Exit::incomplete;
     return FabricReport::status();
   }
@@ -165,16 +166,12 @@ struct RoutesReport final : FabricReport {
       visit_members(sum);
       sink.end_object();
     }
-    sink.begin_array("tiers");
-    const std::vector<LoadSummary> tiers = found.load.tiers();
-    for (std::size_t row = 0; row < tiers.size(); ++row) {
-      sink.begin_object();
+    std::size_t row = 0;
+    sink.objects("tiers", found.load.tiers(), [&](const LoadSummary& sum) {
       sink.value("tier", row / 2);
-      sink.value("is_upward", row % 2 == 0);
-      visit_members(tiers[row]);
-      sink.end_object();
-    }
-    sink.end_array();
+      sink.value("is_upward", row++ % 2 == 0);
+      visit_members(sum);
+    });
     sink.end_object();
   }
 
@@ -230,7 +227,7 @@ struct RoutesReport final : FabricReport {
     sink.begin_object("multicast");
     sink.value("mlid_count", found.multicast->groups());
     sink.value("member_count", found.multicast->members());
-    sink.value("unresolved_count", tables.groups.strange.size());
+    sink.value_or_null("unresolved_count", tables.why_no_groups.empty(), tables.groups.strange.size());
     sink.value("unread_switch_count", tables.multicast.unread_count());
     visit_causes(sink, *found.multicast);
     visit_loops(sink, *found.multicast_loops);
@@ -312,9 +309,8 @@ struct RoutesReport final : FabricReport {
       out.print("  not read: {}: {}, {}.\n", unread_text(cause.port_id), lids_text(cause.lids), counted(cause.pairs, "pair"));
     });
     std::string hops;
-    for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
+    for (std::size_t count = 0; count < unicast.hops().size(); ++count)
       if (unicast.hops()[count] > 0) add_part(hops, fmt::format("{}: {}", count, unicast.hops()[count]));
-    }
     if (hops.empty()) return out.write("Hops: none: no pair is known to arrive.\n");
     out.print("Hops: from port to port {} (links: pairs), {}.\n", hops,
               unicast.longer() == 0 ? "no route longer than the shortest"
@@ -333,7 +329,9 @@ struct RoutesReport final : FabricReport {
         break;
       case Fault::dead_port:
         what = fmt::format("{} has no link that is Active, and is the way to {}", port_text(cause.port_id), lids);
-        follows = "Look at the cable; if it is meant to be out, the subnet manager has not routed around it: a heavy sweep fixes it.";
+        follows = fabric.subnet.port(tables.network.port_of(cause.port_id)).is_link_up()
+                      ? "The link is up and waits for a subnet manager to make it Active: does one run (ibtool sminfo)?"
+                      : "Look at the cable; if it is meant to be out, the subnet manager has not routed around it: a heavy sweep fixes it.";
         break;
       case Fault::loop:
         what = fmt::format("{} in a circle: {}", lids, cycle_text(cause.cycle));
@@ -377,19 +375,20 @@ struct RoutesReport final : FabricReport {
       row(i % 2 == 0 ? fmt::format("tier {} to {}", lower, upper) : fmt::format("tier {} to {}", upper, lower), tiers[i]);
     }
     out.print("  {:>10} {:>8}  port\n", "routes", "LIDs");
-    for (PortId port_id = 0; port_id < tables.network.port_id_count(); ++port_id) {
+    for (PortId port_id = 0; port_id < tables.network.port_id_count(); ++port_id)
       if (tables.network.wire(port_id).carries())
         out.print("  {:>10} {:>8}  {}\n", found.load.routes(port_id), found.load.lids(port_id), port_text(port_id));
-    }
   }
 
-  static std::string verdict_text(const routing::CreditLoops& loops) {
+  std::string verdict_text(const routing::CreditLoops& loops) const {
+    // Nodes behind silent ports may have routes too.
+    const std::string_view among = std::ranges::any_of(fabric.failures, &subnet::Failure::beyond) ? " among the known routes" : "";
     switch (loops.verdict) {
       case Verdict::free:
-        return fmt::format("none is possible, whichever SL is used ({}, {})", counted(loops.channel_count, "channel"),
+        return fmt::format("none is possible{}, whichever SL is used ({}, {})", among, counted(loops.channel_count, "channel"),
                            counted(loops.edge_count, "edge"));
       case Verdict::free_for_used_sls:
-        return "none is possible with the SLs in use";
+        return fmt::format("none is possible{} with the SLs in use", among);
       case Verdict::possible:
         return fmt::format("possible: the SLs of {} are not known; see --sl, --psl and --ask-sa",
                            loops.unknown_pairs == 0 ? "multicast groups" : counted(loops.unknown_pairs, "pair"));
@@ -443,13 +442,15 @@ struct RoutesReport final : FabricReport {
                                           : fmt::format("the multicast tables of {} of {} switches", unread_switches, all_switches);
     if (multicast.groups() == 0) {
       if (unread_switches > 0) return out.print("Multicast: not read: {}; --unicast leaves them out.\n", unread_tables);
-      return out.write(tables.lacks_groups ? "Multicast: no groups in the tables; the groups of the subnet administrator are not known.\n"
-                                           : "Multicast: no groups.\n");
+      const std::string_view unknown = tables.lacks_groups ? " in the tables; the groups of the subnet administrator are not known" : "";
+      return out.print("Multicast: no groups{}{}{}.\n", unknown, tables.why_no_groups.empty() ? "" : ": ", tables.why_no_groups);
     }
     out.print("Multicast: {} with {}:", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
     const auto findings = multicast.findings();
-    out.write(findings.empty() && multicast.not_read().empty() && unread_switches == 0 ? " all reach each other, by trees.\n" : "\n");
+    const bool is_whole = multicast.not_read().empty() && unread_switches == 0 && tables.why_no_groups.empty();
+    out.write(findings.empty() && is_whole ? " all reach each other, by trees.\n" : "\n");
     if (unread_switches > 0) out.print("  not read: {}.\n", unread_tables);
+    if (!tables.why_no_groups.empty()) out.print("  not read: the groups of the subnet administrator: {}.\n", tables.why_no_groups);
     if (const std::size_t count = tables.groups.strange.size(); count > 0) {
       out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
                 count == 1 ? "GUID no port has" : "GUIDs no ports have");

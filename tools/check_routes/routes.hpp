@@ -47,8 +47,9 @@ struct Tables {
   routing::ServiceLevels levels;
   routing::GroupMembers groups;  ///< from the SA
   bool lacks_groups = true;
-  bool has_multicast_file{};  ///< a file of --lfts has multicast tables, whole or not
-  bool skips_multicast{};     ///< nothing that was given has multicast tables, and none were wanted
+  std::string why_no_groups{};  ///< the groups were to be read and could not be; empty if they were read, or nothing given has them
+  bool has_multicast_file{};    ///< a file of --lfts has multicast tables, whole or not
+  bool skips_multicast{};       ///< nothing that was given has multicast tables, and none were wanted
 
   bool has_any() const;
   /// The number of the destination with that LID; none if no destination has it.

@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::chrono::milliseconds diags_owner_timeout{100};
 constexpr std::chrono::milliseconds push_every{200};  // rows that wait in the buffer of standard output
-constexpr std::size_t most_complaints = 16;           // about single LIDs
 
 /// More than the engine sends at once: most silent ones wait for their next try.
 constexpr std::size_t lids_at_once = 1024;
@@ -295,15 +294,11 @@ class Ibroute final : public Command {
   }
 
   static void report_failures(const Stack& stack, const SwitchTable& table, const LidOwners& owners) {
-    std::size_t printed = 0;
-    for (const auto& [lid, error] : owners.silent()) {
-      if (++printed > most_complaints) break;
-      stack.host().report(Error(fmt::format("The owner of LID {} does not answer: {}", lid.value, error->message())));
+    if (!owners.silent().empty()) {
+      const std::size_t more = owners.silent().size() - 1;
+      const std::string others = more == 0 ? "" : fmt::format(", nor from the owners of {}: --json lists them", lids_text(more, "more "));
+      stack.host().report(Error(owners.silent().begin()->second->message() + others));
     }
-    const std::size_t silent = owners.silent().size();
-    if (silent > most_complaints)
-      stack.host().report(
-          Error(fmt::format("no answer from the owners of {} either; --json lists them", lids_text(silent - most_complaints, "more "))));
     if (!owners.unrequested().empty()) stack.host().report(Error(unrequested_text(owners.unrequested().size())));
     if (table.error) stack.host().report(*table.error);
   }

@@ -145,6 +145,10 @@ class Explanation {
     if (!words.empty()) co_return words;
     words = mad::plain_text(error_, called(description, path_));
     if (!mad::is_smp(header_.mgmt_class())) co_return words;
+    if (header_.attribute_id() != smp::NodeInfo::attribute_id) {
+      const mad::Result<Witness> node = co_await witness_at(path_);
+      if (node) co_return fmt::format("{}, though it answers NodeInfo", words);
+    }
     co_return fmt::format("{}: the SA knows it; how far does ibtool ibtracert {} come?", words, lid.value);
   }
 

@@ -60,9 +60,8 @@ class PortGate final : public mad::Transactor {
   /// An SA that does not answer.
   struct SilentSa {
     Lid lid;
-    async::Time until;  ///< when it gets the whole timeout again
-    std::string why;
-    bool is_reported{};
+    async::Time until;   ///< when it gets the whole timeout again
+    std::string before;  ///< of MadTimeout
   };
   /// A request to the SA that waits.
   class LongWait;
@@ -116,19 +115,24 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
   const bool is_silent = silent_sa_ && silent_sa_->lid == lid && stack_.loop().now() < silent_sa_->until;
   path::Path path = request.path;
   if (is_silent && reads) {
-    if (!std::exchange(silent_sa_->is_reported, true) && !stack_.has_reported_sl_0(silent_sa_->why))
-      stack_.warn(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
-                              std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
     path.ib().retries = 0;
     if (!path.ib().timeout) path.ib().timeout = short_try;
   }
   const mad::Request sent = mad::on_path(request, path);
   const LongWait wait(*this, sent);
   mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
-  if (reply || dynamic_cast<const mad::MadTimeout*>(&reply.error()) == nullptr) {
+  const auto* const silence = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
+  if (silence == nullptr) {
     silent_sa_.reset();
   } else if (!is_silent) {
-    silent_sa_ = SilentSa{lid, stack_.loop().now() + memory, reply.error().message()};
+    silent_sa_ =
+        SilentSa{lid, stack_.loop().now() + memory,
+                 fmt::format("{}: {}", mad::attribute_text(silence->request()), mad::effort_text(silence->tries(), silence->waited()))};
+  } else if (silent_sa_ && reads) {
+    const auto again =
+        std::make_shared<mad::MadTimeout>(silence->request(), silence->path(), silence->tries(), silence->waited(), silent_sa_->before);
+    again->set_reported(silence->reported());
+    reply = std::shared_ptr<const mad::MadError>(again);
   }
   co_return reply;
 }

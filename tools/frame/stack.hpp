@@ -164,8 +164,6 @@ class Stack {
   async::Task<> read_service_levels(subnet::PortPaths& paths);
   /// Warns once, in ibtool's dialect, that GMPs use SL 0, and `why`. Nothing if `why` is empty.
   void report_sl_0(std::string_view why);
-  /// Whether that warning gave this reason.
-  bool has_reported_sl_0(std::string_view why) const { return reported_sl_0_ == why; }
 
  private:
   void open_fabric();
@@ -207,8 +205,7 @@ class Stack {
   std::optional<path::Path> sa_target_;    ///< of --sa-path
   Finder finder_;                          ///< see set_finder()
   std::string why_no_sets_;                ///< see refuse_sets()
-  bool reports_sets_{};
-  std::string reported_sl_0_;               ///< the reason of the warning of report_sl_0()
+  bool reports_sets_{}, reported_sl_0_{};
   std::vector<KnownFabric> known_fabrics_;  ///< see know_fabrics()
   std::string reported_state_;              ///< the last warning of require_link()
 

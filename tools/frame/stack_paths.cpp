@@ -185,8 +185,8 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
 
 void Stack::report_sl_0(std::string_view why) {
   const bool sends_nothing = host_.options().from.has_value();
-  if (why.empty() || !reported_sl_0_.empty() || as_libibmad() || sends_nothing) return;
-  reported_sl_0_ = why;
+  if (why.empty() || reported_sl_0_ || as_libibmad() || sends_nothing) return;
+  reported_sl_0_ = true;
   warn(fmt::format("SL 0 is used: {}", why));
 }
 

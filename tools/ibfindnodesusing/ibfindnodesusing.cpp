@@ -200,7 +200,7 @@ class Ibfindnodesusing final : public Command {
     LinkUseReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
-    if (report.far.port == none) throw Error(why_no_far_end(fabric.subnet, report.near.port));
+    if (report.far.port == none) throw Error(why_no_far_end(fabric, at, report.near.port));
     LinkTables tables(fabric.subnet);
     const std::vector<PortIndex> ends{report.near.port, report.far.port};
     subnet::Failures failures = co_await read_tables(session.stack(), fabric.subnet, ends, tables);
@@ -215,9 +215,13 @@ class Ibfindnodesusing final : public Command {
 
  private:
   /// Why the port has no other end in the model: no link, or nothing that is known of it.
-  std::string why_no_far_end(const subnet::Subnet& subnet, PortIndex port) const {
-    if (port == none || !subnet.port(port).is_known()) return fmt::format("No link on port {}", port_);
-    if (!subnet.port(port).has_info) return fmt::format("It is not known whether port {} has a link: its PortInfo was not read", port_);
+  std::string why_no_far_end(const Fabric& fabric, NodeIndex node, PortIndex port) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const auto is_unread = [node](const subnet::Failure& failure) { return failure.node == node && failure.attribute == "PortInfo"; };
+    const bool is_listed = port != none && subnet.port(port).is_known();
+    if (is_listed ? !subnet.port(port).has_info : std::ranges::any_of(fabric.failures, is_unread))
+      return fmt::format("It is not known whether port {} has a link: its PortInfo was not read", port_);
+    if (!is_listed) return fmt::format("No link on port {}", port_);
     if (!subnet::is_trained(subnet.port(port))) return fmt::format("No link on port {}", port_);
     return fmt::format("Port {} has a link, and it is not known what is behind it", port_);
   }

@@ -93,6 +93,28 @@ void report_failed(Host& host, Fabric& fabric, const PortToSet& port, const std:
   fabric.failures.push_back(port_failure(fabric.subnet, port.port, error));
 }
 
+/// Warns if the subnet manager of this port does not answer: it would have to activate the links again. To be called before ports are set,
+/// while the route to it carries SMPs.
+async::Task<> report_missing_manager(Stack& stack, const subnet::Subnet& subnet) {
+  constexpr unsigned few_retries = 1;
+  constexpr std::string_view follows = "the ports stay in Initialize until a subnet manager activates them";
+  const Lid lid = stack.host().end_port().sm_lid;
+  if (!lid.is_unicast()) {
+    stack.warn(fmt::format("No subnet manager is known: {}", follows));
+    co_return;
+  }
+  const subnet::PortIndex at = subnet.find_lid(lid);
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
+  stack.apply_options(path);
+  if (at != none) path = subnet::sma_path(subnet, at, stack.here());
+  path.ib().retries = few_retries;
+  const mad::Result<smp::SMInfo> answer = co_await stack.smp_transactor().try_subn_get<smp::SMInfo>(path);
+  if (answer) co_return;
+  const std::string whom = fmt::format("LID {}", lid.value);
+  const bool is_silent = mad::is_timeout(answer.error());
+  stack.warn(fmt::format("{}: {}", is_silent ? mad::plain_text(answer.error(), whom) : "No subnet manager runs at " + whom, follows));
+}
+
 class SetPortState final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -131,7 +153,10 @@ class SetPortState final : public Command {
       all_answered = false;
     }
     // All ports are set at the end: only a port itself can refuse now.
-    if (!report.dry_run && all_answered) co_await set_all(session.stack(), fabric, report.ports);
+    if (!report.dry_run && all_answered) {
+      if (action_ != &disable) co_await report_missing_manager(session.stack(), fabric.subnet);
+      co_await set_all(session.stack(), fabric, report.ports);
+    }
     if (!all_answered) report.ports.clear();
     emit(report);
   }
@@ -181,6 +206,9 @@ class SetPortState final : public Command {
     const subnet::Subnet& subnet = fabric.subnet;
     const path::Path& target = *wanted.target.path;
     const subnet::FoundPort found = subnet::find_port(fabric, target);
+    const bool is_by_gid = target.directed() == nullptr && target.ib().dgid;
+    const std::string several = !found && is_by_gid ? subnet::several_text(subnet, target.ib().dgid->guid()) : std::string();
+    if (!several.empty()) throw UsageError(several);
     if (!found) {
       const std::string text = fmt::format("Could not find path {} in the subnet", to_text(target));
       if (fabric.failures.empty()) throw UsageError(text);
@@ -256,6 +284,8 @@ class InitAllPorts final : public Command {
     co_await discover(session, discovery_, fabric);
     PortStateReport report(fabric, dry_run_, true);
     for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric, node, report.ports);
+    if (dry_run_ && report.ports.empty()) session.host().note("No port carries data: nothing would be set");
+    if (!dry_run_ && !report.ports.empty()) co_await report_missing_manager(session.stack(), fabric.subnet);
     if (confirms) require_agreement(world, fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size()));
     co_await set_all(session.stack(), fabric, report);
     emit(report);

@@ -114,6 +114,14 @@ void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<Ch
   if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
 }
 
+/// The node at which the sweep `part` began, in `whole`, or none. Of twins of a GUID the one with its LID.
+subnet::NodeIndex same_node(const subnet::Subnet& whole, const subnet::Subnet& part) {
+  const Guid guid = part.node_of(part.start).guid();
+  const Lid lid = part.lid(part.start);
+  const subnet::PortIndex at = lid.is_unicast() ? whole.find_lid(lid) : subnet::none;
+  return at != subnet::none && whole.node_of(at).guid() == guid ? whole.port(at).node : whole.find_node(guid);
+}
+
 }  // namespace
 
 bool is_cut_off(const subnet::SweptSubnet& swept) {
@@ -211,13 +219,12 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
   if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
-    const Guid guid = fabric.subnet.node(node).guid();
     if (session.host().options().error_level() >= 1)
       session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
     co_await read_fabric(session, options, source, all, whole);
-    const subnet::NodeIndex found = whole.subnet.find_node(guid);
+    const subnet::NodeIndex found = same_node(whole.subnet, fabric.subnet);
     if (found != subnet::none) {
       node = found;
       fabric.route_to_start.emplace();

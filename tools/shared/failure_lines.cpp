@@ -41,8 +41,9 @@ class Ranges {
     ++runs_;
   }
   std::string text() {
+    const bool are_many = runs_ > 1 || last_ != first_;
     close();
-    return (runs_ > 1 || last_ != first_ ? "ports " : "port ") + text_;
+    return (are_many ? "ports " : "port ") + text_;
   }
 
  private:

@@ -270,7 +270,7 @@ void find_other_siblings(const Input& input, Findings& findings) {
   for (const auto& [a, b] : lost) report(a, b, "There are fewer links between these two than between their siblings.");
   for (const auto& [a, b] : chains) {
     if (reported.contains(a) || reported.contains(b)) continue;
-    Finding& finding = report(a, b, "These are the ends of a chain of switches: they have fewer links than the others.");
+    Finding& finding = report(a, b, "These are the ends of a chain of switches: each is linked to one other switch.");
     finding.level = Level::info;
     finding.confidence = Confidence::possible;
     finding.remedy = "Nothing if it was built so; if it was a ring, look for the cable between them.";

@@ -59,8 +59,8 @@ class PortPaths {
   /// or the SA has no path. Only the SL is taken from the paths of the SA.
   void keep_to_base_lids() { base_lids_ = true; }
   std::string why_no_gmp(PortIndex port) const {
-    if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
-    return "No LID of its own is known: GMPs do not reach it.";
+    if (gmp_path(subnet_, port, start_)) return "The SA knows no path: no GMPs are sent.";
+    return "No own LID is known: no GMPs are sent.";
   }
 
   /// Reads the reversible paths from the end port of `start` to all other ports: one SubnAdmGetTable(PathRecord) (IBA

@@ -80,11 +80,12 @@ async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request
   Agent& agent = use(request.mgmt_class);
   path::Path path = request.path;
   if (agent.retried && !agent.recovered) path.ib().retries = 0;
+  const bool may_be_mute = agent.recovered && agent.may_be_mute(request.attribute_id);
+  if (may_be_mute) path.ib().retries = std::min(path.ib().retries, 1U);  // it was given all of its tries before
   mad::Request of_agent = mad::on_path(request, path);
   of_agent.responder = &agent.responder;
   const std::uint16_t attribute = request.attribute_id;
   if (const auto mute = agent.mute.find(attribute); mute != agent.mute.end()) co_return mute->second;
-  const bool may_be_mute = agent.recovered && agent.may_be_mute(attribute);
   if (may_be_mute) of_agent.optional = true;  // a missing answer is expected
   const RequestId id{port_, attribute, request.attribute_modifier};
   if (agent.timed_out.contains(id)) of_agent.reason = retried;

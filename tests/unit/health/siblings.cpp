@@ -162,6 +162,15 @@ TEST_CASE("sibling-ports: both ends of a chain of switches are one info, and tho
   CHECK(nodes.swept.subnet.node(finding.ends[0].node).description() == "sw0");
   CHECK(nodes.swept.subnet.node(finding.ends[1].node).description() == "sw6");
 
+  // Two cables between some of the switches: the last one has as many links as most, and the first one fewer.
+  FakeFabric uneven = chain(false);
+  for (const FakeFabric::NodeId at : {4U, 5U}) uneven.link(at, 5, at + 1, 4);
+  uneven.assign_lids();
+  const Nodes doubled(uneven);
+  REQUIRE(doubled.found() == Found{"sibling-ports"});
+  CHECK(doubled.diagnosis.findings[0].level == Level::info);
+  CHECK(doubled.diagnosis.findings[0].detail == "These are the ends of a chain of switches: each is linked to one other switch.");
+
   // The switch in the middle has a third neighbour: the others are no chain, and their ends lack a link.
   open.link(length / 2, 4, open.add_switch(0x900, 8, "other"), 1);
   open.assign_lids();

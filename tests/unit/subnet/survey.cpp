@@ -219,6 +219,18 @@ TEST_CASE("a PMA that does not answer one attribute is not silent, and the attri
   for (const auto& row : gone.counters().rows) CHECK(row.silent == !row.value);
 }
 
+TEST_CASE("an attribute that a node does not answer, while it answers others, is not waited for the whole time again") {
+  Bench bench;
+  bench.spine().faults.ignores = smp::PortInfo::attribute_id;
+  const std::vector<PortIndex> ports{bench.sweep.subnet.node(bench.node(0)).first_port + 1};
+  const SurveyOptions by_smp(bench.start, SurveyWay::smp);
+  REQUIRE(bench.survey<smp::PortInfo>(read_port_info, by_smp, ports).failures.size() == 1);
+  const async::Duration took = bench.took;
+  bench.spine().faults.silent = true;  // one chain of tries, and one try
+  REQUIRE(bench.survey<smp::PortInfo>(read_port_info, by_smp, ports).failures.size() == 1);
+  CHECK(took < bench.took * 3 / 2);
+}
+
 TEST_CASE("a PMA that refuses is a failure of each port that it refuses") {
   Bench bench;
   bench.pma_faults(0).status = mad::status::invalid_attribute_or_modifier;

@@ -76,6 +76,14 @@ TEST_CASE_METHOD(Small, "first line: a node that is silent is named, and the nex
                  contains("): the SA knows it; how far does ibtool ibtracert 4 come?\n"));
 }
 
+TEST_CASE_METHOD(Small, "first line: of a node that answers other requests no way is to be looked for") {
+  const FakeSa sa(fabric);
+  fabric.node(other).faults.ignores = ib::smp::PortInfo::attribute_id;
+  CHECK_THAT(complaint({"smpquery", "PI", "4", "1"}),
+             starts_with("E: No answer from 'node07 HCA-1' (LID 4) about PortInfo of port 1 (4 tries in ") &&
+                 ends_with("), though it answers NodeInfo\n"));
+}
+
 TEST_CASE_METHOD(Small, "first line: without an SA the address stands for the node") {
   fabric.node(other).faults.silent = true;
   CHECK_THAT(complaint({"smpquery", "NI", "4"}), starts_with("E: No answer from LID 4 about NodeInfo (4 tries in ") && !contains("RPC"));

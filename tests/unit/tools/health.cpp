@@ -171,7 +171,7 @@ TEST_CASE("health: a node without a LID, whose counters are wanted twice, is rep
   Fabric f;
   f.fabric.node(f.other).ports.at(1).info.lid = Lid{};
   const Outcome outcome = ibtool(f.fabric, {"health", "--interval", "1"}, {.clock = &f.clock});
-  const std::string line = "No LID of its own is known: GMPs do not reach it.";
+  const std::string line = "No own LID is known: no GMPs are sent.";
   INFO(outcome.err);
   REQUIRE_THAT(outcome.err, contains(line));
   CHECK(outcome.err.find(line) == outcome.err.rfind(line));

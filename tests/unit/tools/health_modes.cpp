@@ -156,6 +156,25 @@ TEST_CASE("health: --nodes looks at the links between hosts") {
              contains("the host 'other' does not answer, or is not in the fabric"));
 }
 
+TEST_CASE("health: a subnet manager that does not answer is found with --nodes and with a TARGET that is not its node") {
+  for (const Words& part : {Words{"--nodes", "here"}, {"2"}, {"--nodes", "here,other"}}) {
+    Fabric f;
+    f.fabric.node(f.leaf).faults.ignores = smp::SMInfo::attribute_id;
+    Words words = part;
+    words.insert(words.end(), {"--interval", "0"});
+    const json found = f.found(words, 1);
+    REQUIRE(found["findings"].size() == 1);
+    CHECK(found["findings"][0]["check"] == "sm-silent");
+    f.fabric.node(f.leaf).sm_info.reset();
+    f.fabric.node(f.other).sm_info.reset();
+    for (const FakeFabric::NodeId id : {f.leaf, f.other}) {
+      for (FakeFabric::Port& port : f.fabric.node(id).ports) port.info.capability_mask &= ~smp::capability_mask::is_sm;
+    }
+    f.fabric.node(f.leaf).faults.ignores = 0;
+    CHECK(f.found(words, 1)["findings"][0]["check"] == "sm-none");
+  }
+}
+
 TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the reading") {
   Fabric f;
   const auto answered = [&f] {

@@ -250,6 +250,15 @@ TEST_CASE("ibfindnodesusing: a link whose other end does not answer is a link") 
   CHECK_THAT(told.err, contains("E: Port 2 has a link, and it is not known what is behind it\n"));
 }
 
+TEST_CASE("ibfindnodesusing: of a switch that does not answer PortInfo it is not known whether a port has a link") {
+  Site s;
+  s.fabric.node(leaf0).faults.ignores = smp::PortInfo::attribute_id;
+  const auto told = ibtool(s.fabric, {"ibfindnodesusing", to_text(s.fabric.node(leaf0).info.node_guid), "2", "--discovery=DR"});
+  CHECK(told.status == 3);
+  CHECK_THAT(told.err, contains("E: It is not known whether port 2 has a link: its PortInfo was not read\n"));
+  CHECK_THAT(told.err, contains(" about PortInfo of ports 0-") && !contains("No link"));
+}
+
 TEST_CASE("a snapshot without counters: a check of one port has no verdict") {
   ibtest::CountingFabric s;
   const ibtest::TemporaryDirectory directory;

@@ -35,6 +35,13 @@ TEST_CASE_METHOD(PhyBench, "phy shows the ports of all links, the worst first") 
   CHECK(ports[1]["module"]["serial_number"].is_null() != ports[2]["module"]["serial_number"].is_null());
 }
 
+TEST_CASE_METHOD(PhyBench, "phy says of a device without a LID that no GMPs are sent, not that the SA lacks its registers") {
+  fabric.node(other).ports.at(1).info.lid = Lid{};
+  const auto told = run({"phy", "--skip-sl", "--discovery=DR"});
+  CHECK(told.status == 4);
+  CHECK_THAT(told.err, contains("'other': No own LID is known: no GMPs are sent.\n") && !contains("The SA "));
+}
+
 TEST_CASE_METHOD(PhyBench, "phy of one node shows all of its ports") {
   CHECK(document({"phy", "--skip-sl", "1"})["ports"].size() == 5);
   CHECK(of_other->times() == 0);

@@ -22,6 +22,7 @@ using nlohmann::json;
 namespace {
 
 struct Twice : ibtest::TwoWayFabric {
+  Twice() { fabric.node(near).sm_info = ib::smp::SMInfo{}; }
   ibtest::Outcome set(std::vector<std::string> words) {
     words.insert(words.begin(), {"set_port_state", "--discovery=DR"});
     fabric.sets.clear();
@@ -63,6 +64,22 @@ TEST_CASE_METHOD(Twice, "set_port_state sets what its options say") {
   CHECK(sent(0).port_physical_state == PortPhysicalState::no_change);
   CHECK(set({"--init", "1@2", "-n"}).out == "Would have changed 0000:0000:0000:0100@2 'near' on DR Path (0, 1)\n");
   CHECK(fabric.sets.empty());
+}
+
+TEST_CASE_METHOD(Twice, "set_port_state and init_all_ports say once that ports stay in Initialize if no subnet manager answers") {
+  constexpr const char* stay = ": the ports stay in Initialize until a subnet manager activates them\n";
+  CHECK_THAT(set({"--init", "1@2"}).err, !contains(stay));
+  fabric.node(near).faults.ignores = ib::smp::SMInfo::attribute_id;
+  CHECK_THAT(set({"--init", "1@2"}).err, ibtest::starts_with("W: No subnet manager answers at LID 1 (2 tries in ") && contains(stay));
+  CHECK_THAT(set({"--enable", "1@2"}).err, contains(stay));
+  for (const char* words : {"--disable", "--dry-run"}) CHECK_THAT(set({words, "1@2"}).err, !contains(stay));
+  CHECK_THAT(set({"--init", "--dry-run", "1@2"}).err, !contains(stay));
+  CHECK_THAT(ibtool(fabric, {"init_all_ports", "--yes"}).err,
+             ibtest::starts_with("W: No subnet manager answers at LID 1 ") && contains(stay));
+  Twice ended;
+  ended.fabric.node(ended.near).sm_info.reset();
+  CHECK_THAT(ibtool(ended.fabric, {"init_all_ports", "--yes"}).err,
+             ibtest::starts_with(std::string("W: No subnet manager runs at LID 1") + stay));
 }
 
 TEST_CASE_METHOD(Twice, "set_port_state does not reach a port of an adapter by way of the other one") {
@@ -158,6 +175,20 @@ TEST_CASE_METHOD(Twice, "init_all_ports sets of an adapter the port that it is r
   INFO(outcome.err);
   CHECK(outcome.status == 0);
   CHECK(json::parse(outcome.out)["ports_set"] == 11);  // 4 of each switch, 1 of each host
+}
+
+TEST_CASE_METHOD(Twice, "init_all_ports --dry-run says that no port carries data") {
+  fabric.network.tamper = [](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+    constexpr std::size_t state_at = 64 + 32;
+    constexpr std::uint8_t state_mask = 0x0f, active = 4, initialize = 2;
+    const bool is_info = ib::mad::HeaderView(request).attribute_id() == PortInfo::attribute_id;
+    if (answer && is_info && (answer->at(state_at) & state_mask) == active) answer->at(state_at) ^= active ^ initialize;
+    return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  const auto dry = ibtool(fabric, {"init_all_ports", "--dry-run"});
+  CHECK(dry.status == 0);
+  CHECK(dry.out.empty());
+  CHECK_THAT(dry.err, contains("No port carries data: nothing would be set\n"));
 }
 
 TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {

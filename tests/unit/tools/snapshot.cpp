@@ -166,6 +166,23 @@ TEST_CASE_METHOD(Bench, "nodes that do not answer are listed once and counted, a
   }
 }
 
+TEST_CASE_METHOD(Bench, "a subnet manager that hangs: its SA is waited for once, and its SMInfo meanwhile") {
+  fabric.node(leaf).sm_info.emplace();
+  fabric.node(leaf).ports.at(0).info.capability_mask |= smp::capability_mask::is_sm;
+  const auto took = [this] {
+    async::FakeClock clock;
+    ibtest::Outside outside;
+    outside.clock = &clock;
+    const auto begin = clock.now();
+    CHECK(ibtool(fabric, {"snapshot", file}, outside).status == 4);
+    return clock.now() - begin;
+  };
+  sa.silent = true;
+  const auto without_sa = took();
+  fabric.node(leaf).faults.ignores = smp::SMInfo::attribute_id;
+  CHECK(took() == without_sa);
+}
+
 TEST_CASE_METHOD(Bench, "a fabric without a subnet manager") {
   for (const auto id : {leaf, here, other}) {
     for (auto& port : fabric.node(id).ports) port.info.lid = port.info.master_sm_lid = Lid{};

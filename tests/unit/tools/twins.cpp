@@ -181,6 +181,16 @@ TEST_CASE_METHOD(Site, "twins: rounds of --repeat, in which a cable goes and com
     CHECK(std::ranges::find(of_baseline, finding["check"].get<std::string>()) == std::end(of_baseline));
 }
 
+TEST_CASE_METHOD(Site, "twins: iblinkinfo of a LID shows the switch with that LID, also where routes from a LID are not answered") {
+  for (const bool combined : {true, false}) {
+    fabric.network.combined_routes = combined;
+    CHECK_THAT(ibtool(fabric, {"iblinkinfo", "2"}).out, contains("'far':") && !contains("'far twin':"));
+    const auto twin = ibtool(fabric, {"iblinkinfo", std::to_string(fabric.node(far_twin).ports.at(0).info.lid.value)});
+    INFO(twin.err);
+    CHECK_THAT(twin.out, contains("'far twin':") && !contains("'far':"));
+  }
+}
+
 TEST_CASE_METHOD(Site, "twins: a GUID that two nodes have names both where one is read, and is refused where one is set") {
   for (const Line& words : {Line{"ibprintca", "0x400"}, {"ibprintswitch", "0x200"}}) {
     const auto read = ibtool(fabric, words);
@@ -192,7 +202,8 @@ TEST_CASE_METHOD(Site, "twins: a GUID that two nodes have names both where one i
   const std::size_t sets = fabric.sets.size();
   const auto set = ibtool(fabric, {"set_port_state", "--disable", "0000:0000:0000:0200@4", "--discovery=DR"});
   INFO(set.out << set.err);
-  CHECK(set.status != 0);
+  CHECK(set.status == 2);
+  CHECK_THAT(set.err, contains("Several nodes claim the GUID 0000:0000:0000:0200, ") && !contains("Could not find path"));
   CHECK(fabric.sets.size() == sets);
 }
 
