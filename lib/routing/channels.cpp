@@ -33,9 +33,7 @@ void Channels::add(const RouteTree& tree) {
     if (hop.senders > 0) add_first_hop(tree, at);
     if (hop.next == none || hop.in_cycle) continue;
     const PortId wanted = tree.hop(hop.next).out;
-    if (wanted == none || !network_.wire(wanted).carries()) continue;
-    const unsigned port = wanted - network_.switches()[hop.next].first_port_id;
-    bits_[first_word_[hop.out] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
+    if (wanted != none && network_.wire(wanted).carries()) set_edge(hop.out, wanted, hop.next);
   }
   for (const HostIndex host : network_.stray()) {
     if (tree.sends(host) && network_.wire(network_.port_id_of_host(host)).carries()) used_[network_.port_id_of_host(host)] = true;
@@ -46,13 +44,7 @@ void Channels::add_first_hop(const RouteTree& tree, SwitchIndex at) {
   const HostIndex owner = tree.to().host;
   const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
   HostIndex& senders = first_hop_[tree.hop(at).out];
-  if (!owner_is_here) {
-    senders = everybody;
-  } else if (senders == none) {
-    senders = owner;
-  } else if (senders != owner) {
-    senders = everybody;
-  }
+  senders = owner_is_here && (senders == none || senders == owner) ? owner : everybody;
 }
 
 void Channels::add_edge(PortId held, PortId wanted) {
@@ -62,7 +54,11 @@ void Channels::add_edge(PortId held, PortId wanted) {
     if (!host_wants(host, wanted)) more_first_hops_.emplace(host, wanted);
     return;
   }
-  const unsigned port = wanted - network_.switches()[network_.switch_at(wanted)].first_port_id;
+  set_edge(held, wanted, network_.switch_at(wanted));
+}
+
+void Channels::set_edge(PortId held, PortId wanted, SwitchIndex of_wanted) {
+  const unsigned port = wanted - network_.switches()[of_wanted].first_port_id;
   bits_[first_word_[held] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
 }
 
@@ -96,8 +92,7 @@ Digraph Channels::graph() const {
   for (PortId port_id = 0; port_id + 1 < first_word_.size(); ++port_id) {
     for (std::uint32_t word = first_word_[port_id]; word < first_word_[port_id + 1]; ++word) {
       const PortId base = network_.switches()[network_.wire(port_id).index].first_port_id + (word - first_word_[port_id]) * word_bits;
-      for (std::uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
-        graph.to.push_back(base + static_cast<unsigned>(std::countr_zero(bits)));
+      each_bit(bits_[word], [&](unsigned port) { graph.to.push_back(base + port); });
     }
     graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
   }
@@ -315,12 +310,11 @@ void LaneGraph::send(SwitchIndex at, PortId out, unsigned in, SlSet sls) {
   }
   const LaneRow* const vls = row(out, in);
   if (vls == nullptr) return;
-  for (; sls != 0; sls &= sls - 1) {
-    const auto sl = static_cast<unsigned>(std::countr_zero(sls));
-    if ((*vls)[sl] >= dropped_vl) continue;
+  each_bit(sls, [&](unsigned sl) {
+    if ((*vls)[sl] >= dropped_vl) return;
     passing.sls |= SlSet{1} << sl;
     passing.vls[sl] |= static_cast<std::uint16_t>(1U << (*vls)[sl]);
-  }
+  });
 }
 
 void LaneGraph::send_hosts(const RouteTree& tree, SwitchIndex at, std::size_t destination) {
@@ -387,13 +381,10 @@ void LaneGraph::send_on(const RouteTree& tree, SwitchIndex at) {
     const LaneRow* const vls = row(wanted, hop.in_port);
     if (vls == nullptr) return;
     std::uint16_t* const pairs = pairs_.data() + edge(hop.out, wanted) * vl_count_;
-    for (SlSet sls = from.sls; sls != 0; sls &= sls - 1) {
-      const auto sl = static_cast<unsigned>(std::countr_zero(sls));
-      if ((*vls)[sl] >= dropped_vl) continue;
-      for (std::uint16_t held = from.vls[sl]; held != 0; held &= static_cast<std::uint16_t>(held - 1)) {
-        pairs[static_cast<unsigned>(std::countr_zero(held))] |= static_cast<std::uint16_t>(1U << (*vls)[sl]);
-      }
-    }
+    each_bit(from.sls, [&](unsigned sl) {
+      const std::uint8_t vl = (*vls)[sl];
+      if (vl < dropped_vl) each_bit(from.vls[sl], [&](unsigned held) { pairs[held] |= static_cast<std::uint16_t>(1U << vl); });
+    });
   }
   send(hop.next, wanted, hop.in_port, from.sls);
 }
@@ -411,9 +402,7 @@ Digraph LaneGraph::graph() const {
   for (std::size_t port_id = 0; port_id < port_ids_.size(); ++port_id) {
     for (unsigned held = 0; held < lanes; ++held) {
       for (std::uint32_t i = first_[port_id]; i < first_[port_id + 1] && held < vl_count_; ++i) {
-        for (std::uint32_t vls = pairs_[std::size_t{i} * vl_count_ + held]; vls != 0; vls &= vls - 1) {
-          graph.to.push_back(wanted_[i] * lanes + static_cast<std::uint32_t>(std::countr_zero(vls)));
-        }
+        each_bit(pairs_[std::size_t{i} * vl_count_ + held], [&](unsigned vl) { graph.to.push_back(wanted_[i] * lanes + vl); });
       }
       graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
     }

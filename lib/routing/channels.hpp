@@ -65,6 +65,7 @@ class Channels {
 
  private:
   void add_first_hop(const RouteTree& tree, SwitchIndex at);
+  void set_edge(PortId held, PortId wanted, SwitchIndex of_wanted);
 
   const Network& network_;
   std::vector<std::uint32_t> first_word_;  // by PortId of switches: where its bits begin, one for each port of the next switch

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 namespace ib::routing {
 
@@ -60,9 +59,8 @@ void MulticastChannels::forward(const Held* held, SwitchIndex at, unsigned in, c
 }
 
 void MulticastChannels::add_to(Channels& channels, Lid mlid) {
-  const FindLane any = [](PortId /*out*/, unsigned /*in*/) { return no_vl; };
   const UseEdge use = [&channels](Held held, Held wanted) { channels.add_edge(held.port_id, wanted.port_id); };
-  walk(mlid, multicast_.members_of(mlid), any, use);
+  walk_lanes(mlid, multicast_.members_of(mlid), nullptr, use);
 }
 
 bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
@@ -70,62 +68,38 @@ bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
     const bool are_in = !lanes.network().is_host_port(held.port_id) && lanes.is_in(held.port_id) && lanes.is_in(wanted.port_id);
     if (are_in) lanes.add_edge(held.port_id, held.vl, wanted.port_id, wanted.vl);
   };
-  return walk_lanes(mlid, multicast_.members_of(mlid), lanes, use);
+  return walk_lanes(mlid, multicast_.members_of(mlid), &lanes, use);
 }
 
-bool MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use) {
+bool MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph* lanes, const UseEdge& use) {
   bool complete = true;
-  SlSet sls = sls_of ? sls_of(mlid) : 0;
-  if (sls == 0) sls = ServiceLevels().of_rest(lanes.rest());
-  for (; sls != 0; sls &= sls - 1) {
-    const auto sl = static_cast<unsigned>(std::countr_zero(sls));
+  SlSet sls = lanes == nullptr ? SlSet{1} : sls_of ? sls_of(mlid) : 0;
+  if (sls == 0) sls = ServiceLevels().of_rest(lanes->rest());
+  each_bit(sls, [&](unsigned sl) {
     const FindLane lane = [&](PortId out, unsigned in) -> std::optional<unsigned> {
-      if (!lanes.is_in(out)) return no_vl;
-      const LaneRow* const row = lanes.tables().find(network_.switch_at(out), in, network_.port_at(out));
+      if (lanes == nullptr || !lanes->is_in(out)) return no_vl;
+      const LaneRow* const row = lanes->tables().find(network_.switch_at(out), in, network_.port_at(out));
       if (row == nullptr) complete = false;
       if (row == nullptr || (*row)[sl] >= dropped_vl) return std::nullopt;
       return (*row)[sl];
     };
     walk(mlid, members, lane, use);
-  }
+  });
   return complete;
 }
 
 std::optional<Lid> MulticastChannels::sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes) {
-  const FindLane any = [](PortId /*out*/, unsigned /*in*/) { return no_vl; };
   for (const Member& member : multicast_.members_of(mlid)) {
     bool found = false;
     const UseEdge use = [&](Held from, Held to) {
       const bool are_ports = from.port_id == held.port_id && to.port_id == wanted.port_id;
       found = found || (are_ports && (lanes == nullptr || (from.vl == held.vl && to.vl == wanted.vl)));
     };
-    if (lanes == nullptr) {
-      walk(mlid, {&member, 1}, any, use);
-    } else {
-      walk_lanes(mlid, {&member, 1}, *lanes, use);
-    }
+    walk_lanes(mlid, {&member, 1}, lanes, use);
     if (found) return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base;
   }
   return std::nullopt;
 }
-
-namespace {
-
-/// The components of `all` that no component of `rest` has a node of.
-std::vector<bool> vanished(const std::vector<std::vector<std::uint32_t>>& all, const std::vector<std::vector<std::uint32_t>>& rest,
-                           std::size_t nodes) {
-  std::vector<bool> is_left(nodes);
-  for (const auto& component : rest) {
-    for (const std::uint32_t node : component) is_left[node] = true;
-  }
-  std::vector<bool> gone;
-  for (const auto& component : all) {
-    gone.push_back(std::ranges::none_of(component, [&](std::uint32_t node) { return is_left[node]; }));
-  }
-  return gone;
-}
-
-}  // namespace
 
 std::string_view name(Verdict verdict) {
   constexpr std::array<std::string_view, 5> names{"free", "free_for_used_sls", "possible", "found", "not_read"};
@@ -227,13 +201,13 @@ class LoopSearch {
     const bool complete = co_await fill(graph, false);
     const Digraph edges = graph.graph();
     const auto components = cyclic_components(edges);
-    std::vector<bool> needs_aggregation(components.size());
+    std::optional<Digraph> without;
     if (!components.empty() && has_aggregation()) {
-      LaneGraph without(in_.channels, ports_, in_.lanes, in_.levels, rest);
-      co_await fill(without, true);
-      needs_aggregation = vanished(components, cyclic_components(without.graph()), edges.size());
+      LaneGraph others(in_.channels, ports_, in_.lanes, in_.levels, rest);
+      co_await fill(others, true);
+      without = others.graph();
     }
-    co_await add_loops(result, edges, components, needs_aggregation, &graph);
+    co_await add_loops(result, edges, components, without, &graph);
     co_return complete;
   }
 
@@ -249,27 +223,32 @@ class LoopSearch {
   }
 
   async::Task<> report_ports(CreditLoops& result) {
-    std::vector<bool> needs_aggregation(port_components_.size());
+    std::optional<Digraph> without;
     if (has_aggregation()) {
-      Channels without(network_);
+      Channels others(network_);
       RouteTree tree(network_, in_.tables, in_.with_switches);
-      const UseRoutes use = [&without](const RouteTree& found, std::size_t) { without.add(found); };
+      const UseRoutes use = [&others](const RouteTree& found, std::size_t) { others.add(found); };
       co_await each_destination(tree, in_.destinations, true, use, pause_);
       if (in_.multicast != nullptr) {
-        for (const Lid mlid : in_.multicast->groups()) in_.multicast->add_to(without, mlid);
+        for (const Lid mlid : in_.multicast->groups()) in_.multicast->add_to(others, mlid);
       }
-      needs_aggregation = vanished(port_components_, cyclic_components(without.graph()), port_graph_.size());
+      without = others.graph();
     }
-    co_await add_loops(result, port_graph_, port_components_, needs_aggregation, nullptr);
+    co_await add_loops(result, port_graph_, port_components_, without, nullptr);
   }
 
+  /// `without` has the edges without routes between Aggregation Nodes; nothing if there are no such nodes.
   async::Task<> add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
-                          const std::vector<bool>& needs_aggregation, const LaneGraph* graph) {
-    for (std::size_t i = 0; i < components.size(); ++i) {
+                          const std::optional<Digraph>& without, const LaneGraph* graph) {
+    std::vector<bool> is_left(edges.size(), !without);
+    if (without) {
+      for (const std::uint32_t node : joined(cyclic_components(*without))) is_left[node] = true;
+    }
+    for (const std::vector<std::uint32_t>& component : components) {
       CreditLoop loop;
-      loop.channels = components[i].size();
-      loop.needs_aggregation = needs_aggregation[i];
-      for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
+      loop.channels = component.size();
+      loop.needs_aggregation = std::ranges::none_of(component, [&](std::uint32_t node) { return is_left[node]; });
+      for (const std::uint32_t node : shortest_cycle(edges, component)) {
         loop.cycle.push_back(graph != nullptr ? graph->channel(node) : LoopChannel{node, std::nullopt});
       }
       co_await find_witnesses(loop, graph);
@@ -351,10 +330,9 @@ class LoopSearch {
     const LaneRow* const held = in_.lanes.find(network_.switch_at(edge.held.port_id), in, network_.port_at(edge.held.port_id));
     const LaneRow* const wanted = in_.lanes.find(network_.switch_at(edge.wanted.port_id), next_in, network_.port_at(edge.wanted.port_id));
     if (held == nullptr || wanted == nullptr) return false;
-    for (unsigned sl = 0; sl <= any_sl; ++sl) {
-      if ((sls >> sl & 1) != 0 && (*held)[sl] == edge.held.vl && (*wanted)[sl] == edge.wanted.vl) return true;
-    }
-    return false;
+    bool found = false;
+    each_bit(sls, [&](unsigned sl) { found = found || ((*held)[sl] == edge.held.vl && (*wanted)[sl] == edge.wanted.vl); });
+    return found;
   }
 
   std::uint64_t unknown_pairs() const {

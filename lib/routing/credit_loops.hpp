@@ -46,8 +46,9 @@ class MulticastChannels {
   using UseEdge = std::function<void(Held held, Held wanted)>;
 
   void walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use);
-  /// Walks once with each SL that the group may use. Returns false if a table was needed that was not read.
-  bool walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use);
+  /// Walks once with each SL that the group may use; if `lanes` is null, once over ports only. Returns false if a table was needed that was
+  /// not read.
+  bool walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph* lanes, const UseEdge& use);
   void forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use);
 
   const Network& network_;

@@ -27,12 +27,9 @@ void Multicast::check_entries(Lid mlid) {
   for (const MulticastEntry& entry : entries_) {
     const Switch& at = network_.switches()[entry.at];
     entry.ports.each([&](unsigned port) {
-      if (port == 0) return;
-      if (port >= at.slots) {
-        cause(mlid, Fault::no_entry, at.first_port_id, {port}).missing_port = static_cast<std::uint8_t>(port);
-        return;
-      }
-      const Wire& wire = network_.wire(at.first_port_id + port);
+      if (port >= at.slots) cause(mlid, Fault::no_entry, at.first_port_id, {port}).missing_port = static_cast<std::uint8_t>(port);
+    });
+    each_wire(network_, entry, [&](unsigned port, const Wire& wire) {
       if (!wire.carries()) {
         cause(mlid, wire.to == Wire::To::silent ? Fault::not_read : Fault::dead_port, at.first_port_id + port);
       }
@@ -70,10 +67,7 @@ void Multicast::check_tree(Lid mlid) {
   links_.clear();
   is_one_way_ = false;
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
-    const Switch& at = network_.switches()[entries_[i].at];
-    entries_[i].ports.each([&](unsigned port) {
-      if (port == 0 || port >= at.slots) return;
-      const Wire& wire = network_.wire(at.first_port_id + port);
+    each_wire(network_, entries_[i], [&](unsigned port, const Wire& wire) {
       if (wire.to != Wire::To::switch_port) return;
       const std::uint32_t peer = tree_node(wire.index);
       if (peer == none) return;
@@ -123,15 +117,9 @@ std::vector<Member> Multicast::members_of(Lid mlid) const {
   }
   std::vector<Member> found;
   for (const MulticastEntry& entry : tables_.entries(mlid)) {
-    const Switch& at = network_.switches()[entry.at];
-    entry.ports.each([&](unsigned port) {
-      if (port >= at.slots) return;
-      const Wire& wire = network_.wire(at.first_port_id + port);
-      if (port == 0) {
-        found.push_back({none, entry.at});
-      } else if (wire.to == Wire::To::host) {
-        found.push_back({wire.index, none});
-      }
+    if (entry.ports.has(0)) found.push_back({none, entry.at});
+    each_wire(network_, entry, [&](unsigned /*port*/, const Wire& wire) {
+      if (wire.to == Wire::To::host) found.push_back({wire.index, none});
     });
   }
   return found;
@@ -179,10 +167,7 @@ Multicast::Flood Multicast::flood_from(SwitchIndex first, const std::vector<Memb
 
 void Multicast::spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const {
   flood.meets_unread = flood.meets_unread || !tables_.is_known(from.at);
-  const Switch& at = network_.switches()[from.at];
-  from.ports.each([&](unsigned port) {
-    if (port == 0 || port >= at.slots) return;
-    const Wire& wire = network_.wire(at.first_port_id + port);
+  each_wire(network_, from, [&](unsigned /*port*/, const Wire& wire) {
     flood.meets_unread = flood.meets_unread || wire.to == Wire::To::silent;
     if (wire.to != Wire::To::switch_port) return;
     const std::uint32_t next = entry_of_[wire.index];

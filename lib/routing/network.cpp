@@ -127,10 +127,7 @@ Distances::Distances(const Network& network, std::span<const DestinationLid> des
   std::vector<SwitchIndex> neighbours;  // each once, however many links lead to it
   for (SwitchIndex at = 0; at < count_; ++at) {
     const auto begin = static_cast<std::ptrdiff_t>(neighbours.size());
-    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
-      const Wire& wire = network.wire(network.port_id(at, port));
-      if (wire.to == Wire::To::switch_port) neighbours.push_back(wire.index);
-    }
+    network.each_neighbour(at, [&](const Wire& wire) { neighbours.push_back(wire.index); });
     std::sort(neighbours.begin() + begin, neighbours.end());
     neighbours.erase(std::unique(neighbours.begin() + begin, neighbours.end()), neighbours.end());
     first[at + 1] = static_cast<std::uint32_t>(neighbours.size());

@@ -2,7 +2,7 @@
 // The links and LIDs of a subnet as flat arrays by switch index, copied from the model, for analyses that pass over them thousands of
 // times. Switches have the indexes 0…n−1 in the order of their GUIDs, which does not depend on how the model was filled. A host is a CA or
 // router port with a LID. A PortId names a port that can send, a port of a switch (port 0 included) or a host: first come the
-// ports of switch 0, then those of switch 1, …, then the hosts.
+// ports of switch 0, then the ports of switch 1, …, then the hosts.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,13 @@ class Network {
 
   std::size_t port_id_count() const { return wires_.size(); }
   const Wire& wire(PortId port_id) const { return wires_[port_id]; }
+  /// Calls use(wire) for each link from switch `at` to a switch.
+  template <class F>
+  void each_neighbour(SwitchIndex at, F&& use) const {
+    for (unsigned port = 1; port < switches_[at].slots; ++port) {
+      if (const Wire& link = wire(port_id(at, port)); link.to == Wire::To::switch_port) use(link);
+    }
+  }
   PortId port_id(SwitchIndex at, unsigned port) const { return switches_[at].first_port_id + port; }
   PortId port_id_of_host(HostIndex host) const { return first_host_port_id_ + host; }
   bool is_host_port(PortId port_id) const { return port_id >= first_host_port_id_; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "iba-gen/mad.hpp"
@@ -40,9 +41,9 @@ void LinearTables::set_entry(SwitchIndex at, Lid lid, std::uint8_t port) {
   known_[at * blocks_ + lid.value / per_block] |= std::uint64_t{1} << lid.value % per_block;
 }
 
-std::vector<Entry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at) {
-  std::vector<Entry> found;
-  for (unsigned value = 1; value <= tables.last().value; ++value) {
+std::vector<ForwardingEntry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at) {
+  std::vector<ForwardingEntry> found;
+  for (unsigned value = 1; value <= tables.last().value && at != none; ++value) {
     const Lid lid{static_cast<std::uint16_t>(value)};
     const subnet::PortIndex owner = network.subnet().find_lid(lid);
     const EntryKind kind = tables.kind(at, lid, network.switches()[at].slots - 1U);
@@ -52,13 +53,18 @@ std::vector<Entry> entries_of(const Network& network, const LinearTables& tables
   return found;
 }
 
+bool has_unknown_lids(const Network& network, const LinearTables& tables, SwitchIndex at) {
+  return std::ranges::any_of(std::views::iota(1U, tables.last().value + 1U), [&](unsigned value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    return tables.kind(at, lid, network.switches()[at].slots - 1U) == EntryKind::port && network.subnet().find_lid(lid) == subnet::none;
+  });
+}
+
 void MulticastTables::add(SwitchIndex at, const subnet::MulticastTable& table) {
   known_[at] = table.complete();
   std::map<std::uint16_t, PortSet> sets;
   table.each_mask([&](Lid mlid, unsigned position, std::uint16_t mask) {
-    for (unsigned bit = 0; bit < 16; ++bit) {
-      if ((mask >> bit & 1) != 0) sets[mlid.value].add(position * 16 + bit);
-    }
+    each_bit(mask, [&](unsigned bit) { sets[mlid.value].add(position * 16 + bit); });
   });
   for (const auto& [mlid, ports] : sets) entries_.push_back({Lid{mlid}, at, ports});
 }

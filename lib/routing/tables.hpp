@@ -33,6 +33,12 @@ constexpr EntryKind entry_kind(std::optional<std::uint8_t> port, unsigned num_po
   return *port == 0 ? EntryKind::own_port : EntryKind::port;
 }
 
+/// Calls use(n) for each bit n that is set.
+template <class F>
+void each_bit(std::uint64_t bits, F&& use) {
+  for (; bits != 0; bits &= bits - 1) use(static_cast<unsigned>(std::countr_zero(bits)));
+}
+
 class LinearTables {
  public:
   static constexpr std::uint8_t no_entry = subnet::no_out_port;
@@ -73,13 +79,16 @@ class LinearTables {
 };
 
 /// An entry of a switch for a LID that a port of the model has.
-struct Entry {
+struct ForwardingEntry {
   Lid lid;
   subnet::PortIndex owner{};  ///< of the LID
   std::uint8_t port{};        ///< the output port
 };
-/// The entries of a switch that were read and name one of its ports, by ascending LID, whether packets come to them or not.
-std::vector<Entry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at);
+/// The entries of a switch that were read and name one of its ports, by ascending LID, whether packets come to them or not. No switch
+/// (routing::none) has none.
+std::vector<ForwardingEntry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at);
+/// Whether a switch sends on packets to LIDs that no port of the model has.
+bool has_unknown_lids(const Network& network, const LinearTables& tables, SwitchIndex at);
 
 // The multicast forwarding tables of a network by MLID: for each group in use the switches that have an entry, and their ports.
 
@@ -89,9 +98,7 @@ struct PortSet {
   void add(unsigned port) { words[port / 64] |= std::uint64_t{1} << port % 64; }
   template <class F>
   void each(F&& use) const {
-    for (unsigned word = 0; word < words.size(); ++word) {
-      for (std::uint64_t bits = words[word]; bits != 0; bits &= bits - 1) use(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
-    }
+    for (unsigned word = 0; word < words.size(); ++word) each_bit(words[word], [&](unsigned bit) { use(word * 64 + bit); });
   }
 };
 
@@ -100,6 +107,15 @@ struct MulticastEntry {
   SwitchIndex at{};
   PortSet ports;
 };
+
+/// Calls use(port, wire) for each port of an entry that the switch has, besides port 0.
+template <class F>
+void each_wire(const Network& network, const MulticastEntry& entry, F&& use) {
+  const Switch& at = network.switches()[entry.at];
+  entry.ports.each([&](unsigned port) {
+    if (port != 0 && port < at.slots) use(port, network.wire(at.first_port_id + port));
+  });
+}
 
 class MulticastTables {
  public:

@@ -366,11 +366,9 @@ std::vector<bool> leaves_of(const Network& network) {
   const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
   const auto is_full = [&](SwitchIndex at) { return 2 * hosts[at] > most; };
   const auto is_above = [&](SwitchIndex at) {
-    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
-      const Wire& wire = network.wire(network.port_id(at, port));
-      if (wire.to == Wire::To::switch_port && is_full(wire.index)) return true;
-    }
-    return false;
+    bool found = false;
+    network.each_neighbour(at, [&](const Wire& wire) { found = found || is_full(wire.index); });
+    return found;
   };
   std::vector<bool> leaves(hosts.size());
   for (SwitchIndex at = 0; at < hosts.size(); ++at) leaves[at] = is_full(at) || (hosts[at] > 0 && !is_above(at));
@@ -391,15 +389,13 @@ std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
   bool levelled = true;
   for (std::size_t head = 0; head < queue.size(); ++head) {
     const SwitchIndex at = queue[head];
-    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
-      const Wire& wire = network.wire(network.port_id(at, port));
-      if (wire.to != Wire::To::switch_port) continue;
+    network.each_neighbour(at, [&](const Wire& wire) {
       if (tiers[wire.index] == none) {
         tiers[wire.index] = tiers[at] + 1;
         queue.push_back(wire.index);
       }
       levelled = levelled && tiers[wire.index] != tiers[at];
-    }
+    });
   }
   if (!levelled || queue.size() != tiers.size()) return std::nullopt;
   return tiers;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -15,10 +13,9 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "report/sink.hpp"
-#include "routing/tables.hpp"
+#include "routing/balance.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
-#include "tools/check_lft_balance/balance.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
@@ -29,56 +26,21 @@ namespace ib::tools {
 namespace balance {
 namespace {
 
-constexpr unsigned few_ports = 12;  ///< a switch with so few used ports is not examined deeper
-
-/// Whether no port carries more than one LID more than another.
-bool is_even(const std::vector<PortUse>& ports) {
-  const auto [least, most] = std::ranges::minmax_element(ports, {}, &PortUse::lids);
-  return ports.empty() || most->lids <= least->lids + 1;
-}
-
-/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only ports that carry LIDs.
-std::vector<PortUse> others(const std::vector<PortUse>& ports, bool unused) {
-  const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
-  std::vector<PortUse> rest;
-  std::ranges::copy_if(ports, std::back_inserter(rest),
-                       [&](const PortUse& port) { return port.lids + 1 < most && (unused || port.lids != 0); });
-  return rest;
-}
-
-bool is_about_half(std::size_t count, unsigned of) {
-  const std::size_t half = of / 2;
-  return count == half || count == half + 1 || count + 1 == half;
-}
-
-}  // namespace
-
-void judge(SwitchUse& of, bool deeper) {
-  of.unbalanced = !is_even(of.ports);
-  if (!of.unbalanced || !deeper || of.in_use <= few_ports) return;
-  const std::vector<PortUse> half = others(of.ports, false);
-  if (is_about_half(half.size(), of.in_use) && is_even(half)) of.unbalanced = false;
-  const std::vector<PortUse> rest = others(of.ports, true);
-  if (std::ranges::all_of(rest, [](const PortUse& port) { return port.lids == 0; })) of.unbalanced = false;
-}
-
-namespace {
-
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
 constexpr std::size_t longest_file = 1U << 30;
 
-void print(TextOut& out, const SwitchUse& found) {
-  out.print("{}Switch Port Usage: {}, {}\n", found.unbalanced ? "Unbalanced " : "", printable_words(found.name),
-            printable_words(found.guid));  // from a file
-  for (const PortUse& port : found.ports) out.print("Port {:03}: {}\n", port.port, port.lids);
+/// `name` and `guid` may come from a file.
+void print(TextOut& out, std::string_view name, std::string_view guid, const routing::SwitchUse& found, bool unbalanced) {
+  out.print("{}Switch Port Usage: {}, {}\n", unbalanced ? "Unbalanced " : "", printable_words(name), printable_words(guid));
+  for (const routing::PortUse& port : found.ports) out.print("Port {:03}: {}\n", port.port, port.lids);
 }
 
 struct SwitchBalance {
   NodeIndex node;
-  std::optional<SwitchUse> use;  ///< nothing if the table of the switch was not read as a whole
-  bool unbalanced() const { return use && use->unbalanced; }
+  std::optional<routing::SwitchUse> use;  ///< nothing if it is not known
+  bool unbalanced{};
 };
 
 /// A row of a table: a port of a switch that leads to another switch.
@@ -108,23 +70,25 @@ struct BalanceReport final : FabricReport {
   void visit(report::Sink& sink) const override {
     sink.begin_array("switches");
     if (!fabric.subnet.nodes().empty())
-      report::announce(sink, [this](report::Sink& to) { visit_row(to, {0, SwitchUse{{}, {}, {{1, 0}}, 0, false}}); });
+      report::announce(sink, [this](report::Sink& to) { visit_row(to, {0, routing::SwitchUse{{{1, 0}}, 0}}); });
     for (const SwitchBalance& row : rows) visit_row(sink, row);
     sink.end_array();
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
     for (const SwitchBalance& row : rows) {
-      if (row.use && (all || row.use->unbalanced)) print(out, *row.use);
+      const subnet::Node& node = fabric.subnet.node(row.node);
+      if (row.use && (all || row.unbalanced))
+        print(out, in_quotes(subnet::name_of(node, &fabric.names)), to_text(node.guid()), *row.use, row.unbalanced);
     }
   }
   Exit status() const override { return std::ranges::any_of(rows, &SwitchBalance::unbalanced) ? Exit::findings : FabricReport::status(); }
   std::vector<BalanceLine> lines() const {
     std::vector<BalanceLine> lines;
     for (const SwitchBalance& row : rows) {
-      if (!row.use || (!all && !row.use->unbalanced)) continue;
-      for (const PortUse& port : row.use->ports)
-        lines.push_back({{&fabric, fabric.subnet.port_of(row.node, port.port)}, !row.use->unbalanced, port.lids});
+      if (!row.use || (!all && !row.unbalanced)) continue;
+      for (const routing::PortUse& port : row.use->ports)
+        lines.push_back({{&fabric, fabric.subnet.port_of(row.node, port.port)}, !row.unbalanced, port.lids});
     }
     return lines;
   }
@@ -133,10 +97,10 @@ struct BalanceReport final : FabricReport {
   void visit_row(report::Sink& sink, const SwitchBalance& row) const {
     sink.begin_object();
     visit_names(sink, row.node);
-    row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
+    sink.value_or_null("balanced", row.use.has_value(), !row.unbalanced);
     if (!row.use) sink.null("ports");
     if (row.use) {
-      sink.objects("ports", row.use->ports, [&](const PortUse& port) {
+      sink.objects("ports", row.use->ports, [&](const routing::PortUse& port) {
         sink.value("port_num", port.port);
         sink.value("routed_lids", port.lids);
       });
@@ -178,9 +142,9 @@ class CheckLftBalance final : public Command {
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       const routing::SwitchIndex index = network.switch_of(at);
       if (index == routing::none) continue;
-      SwitchBalance row{at, std::nullopt};
-      if (tables.is_known(index)) row.use = use_of(fabric, at, routing::entries_of(network, tables, index));
-      if (row.unbalanced() && !fabric.failures.empty() && has_unknown_lids(network, tables, index)) row.use.reset();
+      SwitchBalance row{at, routing::switch_use(network, tables, index)};
+      row.unbalanced = row.use && routing::is_unbalanced(*row.use, deeper_);
+      if (row.unbalanced && !fabric.failures.empty() && routing::has_unknown_lids(network, tables, index)) row = {at, std::nullopt};
       report.rows.push_back(std::move(row));
     }
     require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
@@ -199,34 +163,6 @@ class CheckLftBalance final : public Command {
     }
     last.value = std::min<std::uint16_t>(last.value, last_unicast_lid);
     return last;
-  }
-
-  /// Whether a switch forwards LIDs of which the owner is not known.
-  static bool has_unknown_lids(const routing::Network& network, const routing::LinearTables& tables, routing::SwitchIndex at) {
-    for (unsigned value = 1; value <= tables.last().value; ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      const bool is_sent_on = tables.kind(at, lid, network.switches()[at].slots - 1U) == routing::EntryKind::port;
-      if (is_sent_on && network.subnet().find_lid(lid) == subnet::none) return true;
-    }
-    return false;
-  }
-
-  SwitchUse use_of(const Fabric& fabric, NodeIndex at, const std::vector<routing::Entry>& entries) const {
-    const subnet::Node& node = fabric.subnet.node(at);
-    std::vector<unsigned> lids(node.slots);
-    for (const routing::Entry& entry : entries) {
-      if (fabric.subnet.node_of(entry.owner).kind() != subnet::NodeKind::sw) ++lids[entry.port];
-    }
-    SwitchUse found{in_quotes(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
-    for (unsigned number = 1; number < node.slots; ++number) {
-      const subnet::Port& port = fabric.subnet.port(node.first_port + number);
-      if (lids[number] == 0 && port.peer == subnet::none) continue;
-      ++found.in_use;
-      const bool is_direct = port.peer != subnet::none && fabric.subnet.node_of(port.peer).kind() != subnet::NodeKind::sw;
-      if (!is_direct) found.ports.push_back({number, lids[number]});
-    }
-    judge(found, deeper_);
-    return found;
   }
 
   DiscoveryOptions discovery_;
@@ -257,14 +193,27 @@ std::string port_word(std::string_view text, std::size_t colon) {
 struct LinkLine {
   bool down{}, active{};
 };
-/// Finds a port of a switch. The GUID has the form of the file. Returns nothing if the listing has no such port.
-using FindLink = std::function<std::optional<LinkLine>(std::string_view guid, unsigned port)>;
+/// The part of iblinkinfo's line for a port of a switch, whose GUID has the form of the file. Nothing if the fabric has no such port.
+std::optional<LinkLine> find_link(const Fabric& fabric, const std::string& guid, unsigned number) {
+  const PortIndex any = fabric.subnet.find_port(Guid{c_number(guid)});
+  if (any == subnet::none) return std::nullopt;
+  const PortIndex at = fabric.subnet.port_of(fabric.subnet.port(any).node, number);
+  if (at == subnet::none || number == 0 || !fabric.subnet.port(at).has_info) return std::nullopt;
+  const subnet::Port& port = fabric.subnet.port(at);
+  const std::string name = port.peer == subnet::none ? "" : diags_node_name(fabric.subnet.node_of(port.peer), fabric.names);
+  return LinkLine{port.state() == smp::PortState::down || has(name, "Down"), port.state() == smp::PortState::active || has(name, "Active")};
+}
 
 /// The output of dump_lfts. Lines are recognized and counted exactly as infiniband-diags does it. This includes its faults.
 class DumpFile {
  public:
-  /// `find` is called while the file is read.
-  DumpFile(FindLink find, bool deeper) : find_(std::move(find)), deeper_(deeper) {}
+  struct Switch {
+    std::string name, guid;
+    routing::SwitchUse use;
+  };
+
+  /// `fabric` must outlive this.
+  explicit DumpFile(const Fabric& fabric) : fabric_(fabric) {}
 
   void line(std::string_view text) {
     if (has(text, "Unicast")) {
@@ -281,7 +230,7 @@ class DumpFile {
     if (!host_ports_.empty()) end_of_host();
     end_of_switch();
   }
-  const std::vector<SwitchUse>& switches() const { return switches_; }
+  const std::vector<Switch>& switches() const { return switches_; }
 
  private:
   void heading(std::string_view text) {
@@ -336,42 +285,36 @@ class DumpFile {
   }
   void end_of_host() {
     if (host_ports_.size() != lids_per_port_) return;
-    for (const std::string& port : host_ports_) {
-      if (number(port) != number(host_ports_.front())) return;
-    }
-    direct_hosts_.push_back(host_);
+    const double first = number(host_ports_.front());
+    if (std::ranges::all_of(host_ports_, [first](const std::string& port) { return number(port) == first; }))
+      direct_hosts_.push_back(host_);
   }
   void end_of_switch() {
-    SwitchUse found{name_.value_or(""), guid_, {}, 0, false};
+    routing::SwitchUse found;
     for (unsigned number = 1; number <= last_port; ++number) {
       const std::string port = fmt::format("{:03}", number);
       const unsigned lids = counts_[port];
       if (lids == 0) {
-        const auto link = find_(guid_, number);
+        const auto link = find_link(fabric_, guid_, number);
         if (!link || link->down) continue;
       }
       ++found.in_use;
       if (!is_direct(port)) found.ports.push_back({number, lids});
     }
-    judge(found, deeper_);
-    switches_.push_back(std::move(found));
+    switches_.push_back({name_.value_or(""), guid_, std::move(found)});
   }
   /// Whether an end port is at the other end of the link. infiniband-diags tries to compare names here. In fact it compares numbers: the
   /// digits at the beginning of a name, or 0.
   bool is_direct(const std::string& port) const {
     const auto count = counts_.find(port);
     if (count == counts_.end() || count->second != lids_per_port_ || direct_hosts_.empty()) return false;
-    const auto link = find_(guid_, static_cast<unsigned>(number(port)));
+    const auto link = find_link(fabric_, guid_, static_cast<unsigned>(number(port)));
     if (!link || !link->active) return false;
-    for (const std::string& host : direct_hosts_) {
-      if (number(host) == 0) return true;
-    }
-    return false;
+    return std::ranges::any_of(direct_hosts_, [](const std::string& host) { return number(host) == 0; });
   }
 
-  FindLink find_;
-  bool deeper_;
-  std::vector<SwitchUse> switches_;
+  const Fabric& fabric_;
+  std::vector<Switch> switches_;
   std::optional<std::string> name_;
   std::string guid_, host_;
   std::map<std::string, unsigned> counts_;  ///< the key is the port, in the form of the file
@@ -402,43 +345,27 @@ class CheckLftBalanceDiags final : public Command {
     } catch (const Error& error) {
       print_on_stderr(session.host().world(), fmt::format("{}\n", error.message()));
     }
-    DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, deeper_);
-    read_lines(session.host(), *routes_, file);
-    for (const SwitchUse& found : file.switches()) {
-      if (found.unbalanced || all_) print(emit.text(), found);
+    std::string text;
+    const auto complain = [&](std::string_view why) {
+      print_on_stderr(session.host().world(), fmt::format("Couldn't open dump lfts file: {}\n", why));
+    };
+    try {
+      text = read_regular_file(*routes_, longest_file);
+    } catch (const SysError& error) {
+      complain(fmt::format("{}: {}", *routes_, std::strerror(error.code())));
+    } catch (const Error& error) {
+      complain(error.message());
+    }
+    DumpFile file(fabric);
+    for (const std::string_view line : split_list(text, "\n")) file.line(line);
+    file.end();
+    for (const auto& [name, guid, use] : file.switches()) {
+      const bool unbalanced = routing::is_unbalanced(use, deeper_);
+      if (unbalanced || all_) print(emit.text(), name, guid, use, unbalanced);
     }
   }
 
  private:
-  static void read_lines(const Host& host, const std::string& name, DumpFile& file) {
-    std::string text;
-    try {
-      text = read_regular_file(name, longest_file);
-    } catch (const SysError& error) {
-      print_on_stderr(host.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
-    } catch (const Error& error) {
-      print_on_stderr(host.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
-    }
-    for (const std::string_view line : split_list(text, "\n")) file.line(line);
-    file.end();
-  }
-
-  /// The part of iblinkinfo's line for a port.
-  static std::optional<LinkLine> find_link(const Fabric& fabric, std::string_view guid, unsigned number) {
-    const PortIndex any = fabric.subnet.find_port(Guid{c_number(std::string(guid))});
-    if (any == subnet::none) return std::nullopt;
-    const PortIndex at = fabric.subnet.port_of(fabric.subnet.port(any).node, number);
-    if (at == subnet::none || number == 0 || !fabric.subnet.port(at).has_info) return std::nullopt;
-    const subnet::Port& port = fabric.subnet.port(at);
-    std::string name;
-    if (port.peer != subnet::none) {
-      const subnet::Node& remote = fabric.subnet.node_of(port.peer);
-      name = diags_node_name(fabric.names, remote.guid(), remote.description());
-    }
-    const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
-    return LinkLine{port.state() == smp::PortState::down || says("Down"), port.state() == smp::PortState::active || says("Active")};
-  }
-
   std::optional<std::string> routes_, cache_;
   bool deeper_{}, all_{};
 };

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
@@ -18,11 +20,16 @@
 
 namespace ib::tools::tables {
 
-void add_range(OptionSet& set, TableSelection& selection) {
+void add_selection(OptionSet& set, TableSelection& selection, bool of_all_switches) {
   constexpr Range<std::uint32_t> lids{0, permissive_lid.value};
   set.optional_operands();
   set.integer("START_LID", selection.first, lids);
   set.integer("END_LID", selection.last, lids);
+  set.flag("-a --all", selection.all, all_help);
+  set.flag("-n --no_dests --no-dests", selection.no_destinations,
+           of_all_switches ? "Do not say whose the LIDs are." : "Do not look up the owners of LIDs.");
+  set.flag("-M --Multicast --multicast", selection.multicast,
+           of_all_switches ? "Show the multicast forwarding tables." : "Show the multicast forwarding table.");
 }
 
 void check_range(const TableSelection& selection) {
@@ -37,42 +44,22 @@ async::Task<> SwitchTable::read(mad::Transactor& transactor, path::Path to) {
 
 bool SwitchTable::any_read() const {
   const subnet::ForwardingTable* const of = table();
-  if (!has_info || of == nullptr) return false;
-  if (of->complete()) return true;
-  for (unsigned value = of->first(); value < of->end(); ++value) {
-    if (of->is_known(Lid{static_cast<std::uint16_t>(value)})) return true;
-  }
-  return false;
-}
-
-void make_table(SwitchTable& of, const TableSelection& selection) {
-  const subnet::LidRange lids{Lid{static_cast<std::uint16_t>(selection.first.value_or(0))},
-                              Lid{static_cast<std::uint16_t>(selection.last.value_or(permissive_lid.value))}};
-  if (selection.multicast) {
-    of.multicast.emplace(of.info, of.node.num_ports, lids);
-  } else {
-    of.linear.emplace(of.info, lids);
-  }
+  return has_info && of != nullptr && (of->complete() || std::ranges::any_of(of->lids(), [of](Lid at) { return of->is_known(at); }));
 }
 
 namespace {
 
-bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port) {
-  constexpr unsigned ports_per_mask = 16;
-  return (table.mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0;
-}
-
-/// The texts of `column` for the ports from 0 to `ports`, joined.
+/// The texts of `column` for the ports from 0 to `ports`.
 template <class Column>
-std::string port_columns(unsigned ports, Column column) {
+std::string port_columns(unsigned ports, std::string_view separator, Column column) {
   std::string text;
-  for (unsigned port = 0; port <= ports; ++port) text += column(port);
+  for (unsigned port = 0; port <= ports; ++port) text.append(port == 0 ? "" : separator).append(column(port));
   return text;
 }
 
 /// The text behind the number of entries if there may be more.
 std::string unread_text(const SwitchTable& of) {
-  const std::size_t blocks = of.unknown_blocks().size();
+  const std::size_t blocks = of.table()->unknown_blocks().size();
   return blocks == 0 ? "" : fmt::format(", {} {} not read", blocks, blocks == 1 ? "block" : "blocks");
 }
 
@@ -84,7 +71,7 @@ std::string type_text(smp::NodeType type) {
 }  // namespace
 
 std::string TableText::name_text(Guid node, const std::optional<std::string>& description) const {
-  const auto mapped = names_.find(node);
+  const auto mapped = names.find(node);
   return mapped ? in_quotes(*mapped) : description ? in_quotes(*description) : "None";
 }
 
@@ -96,7 +83,7 @@ async::Task<> TableText::text(TextOut& out, const SwitchTable& of) const {
   constexpr unsigned per_block = 64;
   const subnet::LinearTable& table = *of.linear;
   unsigned end = std::max(table.end(), table.first() + 1), count = 0;
-  if (whole_blocks && !selection_.last) end = (end + per_block - 1) / per_block * per_block;
+  if (whole_blocks && !selection.last) end = (end + per_block - 1) / per_block * per_block;
   out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", table.first(), end - 1, title(of));
   for (unsigned value = table.first(); value < end; ++value) {  // printed one by one: there are up to 49,151 rows
     const Lid lid{static_cast<std::uint16_t>(value)};
@@ -105,58 +92,33 @@ async::Task<> TableText::text(TextOut& out, const SwitchTable& of) const {
     const unsigned port = table.out_port(lid);
     std::string whose;
     if (port > of.node.num_ports) {
-      if (!selection_.all) continue;
+      if (!selection.all) continue;
       whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
-    } else if (const auto to = find_(lid)) {
+    } else if (const auto to = find(lid)) {
       whose =
           fmt::format("({} portguid {} {})", type_text(to->node_type), to_text(to->port_guid), name_text(to->node_guid, to->description));
     }
     out.print("{:6} {:03} : {}\n", value, port, whose);
     ++count;
   }
-  out.print("{} {}lids dumped{}\n", count, selection_.all ? "" : "valid ", unread_text(of));
+  out.print("{} {}lids dumped{}\n", count, selection.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::multicast(TextOut& out, const SwitchTable& of) const {
   const subnet::MulticastTable& table = *of.multicast;
   const unsigned ports = of.node.num_ports;
-  const auto cell = [](unsigned port, std::string text) { return (port == 0 ? "" : " ") + std::move(text); };
+  const auto row = [ports](auto is_set) { return port_columns(ports, " ", [&](unsigned port) { return is_set(port) ? " x " : "   "; }); };
   out.print("Multicast mlids [{:#x}-{:#x}] of switch {}\n", table.first(), std::max(table.end(), table.first() + 1) - 1, title(of));
-  out.print("     Ports: {}\n MLid\n", port_columns(ports, [&](unsigned port) { return cell(port, fmt::format("{:3}", port)); }));
+  out.print("     Ports: {}\n MLid\n", port_columns(ports, " ", [](unsigned port) { return fmt::format("{:3}", port); }));
   unsigned count = 0;
-  for (unsigned value = table.first(); value < table.end(); ++value) {
-    const Lid mlid{static_cast<std::uint16_t>(value)};
-    if (!table.is_known(mlid) || (!selection_.all && table.members(mlid).empty())) continue;
-    out.print("{:#x}       {}\n", value,
-              port_columns(ports, [&](unsigned port) { return cell(port, is_member(table, mlid, port) ? " x " : "   "); }));
+  for (const Lid mlid : table.lids()) {
+    if (!table.is_known(mlid) || (!selection.all && table.members(mlid).empty())) continue;
+    out.print("{:#x}       {}\n", mlid.value, row([&](unsigned port) { return table.is_member(mlid, port); }));
     ++count;
   }
   const std::vector<std::uint8_t> others = subnet::default_multicast_ports(of.info, ports);
-  if (!others.empty()) {
-    const auto is_default = [&](unsigned port) { return std::ranges::find(others, port) != others.end(); };
-    out.print("default      {}\n", port_columns(ports, [&](unsigned port) { return cell(port, is_default(port) ? " x " : "   "); }));
-  }
-  out.print("{} {}mlids dumped{}\n", count, selection_.all ? "" : "valid ", unread_text(of));
-}
-
-void TableText::visit_destination(report::Sink& sink, Lid lid) const {
-  const auto to = find_(lid);
-  if (!to) {
-    return sink.null_object("destination", [](report::Sink& unknown) {
-      unknown.null("node_guid");
-      unknown.no_symbol("node_type");
-      for (const char* key : {"node_description", "node_name", "port_guid", "lid", "lmc"}) unknown.null(key);
-    });
-  }
-  sink.begin_object("destination");
-  sink.value("node_guid", to->node_guid);
-  sink.symbol("node_type", to->node_type, to_text(to->node_type));
-  sink.value("node_description", to->description);
-  sink.text_or_null("node_name", names_.find(to->node_guid).value_or(""));
-  sink.value("port_guid", to->port_guid);
-  sink.value("lid", to->base);
-  sink.value("lmc", to->lmc);
-  sink.end_object();
+  if (!others.empty()) out.print("default      {}\n", row([&](unsigned port) { return std::ranges::find(others, port) != others.end(); }));
+  out.print("{} {}mlids dumped{}\n", count, selection.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
@@ -168,11 +130,28 @@ void TableText::announce(report::Sink& sink, const SwitchTable& of) const {
   report::announce(sink, [&](report::Sink& to) { visit_switch(to, of, true); });
 }
 
+/// The owner of a LID to which nothing is forwarded is not looked for.
 void TableText::visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const {
+  const std::optional<subnet::LidOwner> found = find(port ? lid : Lid{});
+  const subnet::LidOwner to = found.value_or(subnet::LidOwner());
+  const auto members = [&](report::Sink& of) {
+    of.value_or_null("node_guid", found.has_value(), to.node_guid);
+    found ? of.symbol("node_type", to.node_type, to_text(to.node_type)) : of.no_symbol("node_type");
+    of.value("node_description", to.description);
+    of.text_or_null("node_name", found ? names.find(to.node_guid).value_or("") : "");
+    of.value_or_null("port_guid", found.has_value(), to.port_guid);
+    of.value_or_null("lid", found.has_value(), to.base);
+    of.value_or_null("lmc", found.has_value(), to.lmc);
+  };
   sink.begin_object();
   sink.value("dlid", lid);
   sink.value("out_port", port);
-  visit_destination(sink, port ? lid : Lid{});
+  if (!found) sink.null_object("destination", members);
+  if (found) {
+    sink.begin_object("destination");
+    members(sink);
+    sink.end_object();
+  }
   sink.end_object();
 }
 
@@ -189,35 +168,31 @@ void TableText::visit_switch(report::Sink& sink, const SwitchTable& of, bool is_
   path::visit(sink, "path", of.path);
   sink.value("node_guid", of.node.node_guid);
   sink.value("node_description", of.description);
-  sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
+  sink.text_or_null("node_name", names.find(of.node.node_guid).value_or(""));
   sink.value("num_ports", of.node.num_ports);
   sink.value_or_null("capacity", table != nullptr, table != nullptr ? table->capacity() : 0);
-  if (!selection_.multicast) sink.value_or_null("top", table != nullptr, table != nullptr ? table->top() : 0);
-  const std::string_view rows = selection_.multicast ? "groups" : "routes";
-  if (is_example) {
-    sink.begin_array(rows);
-    selection_.multicast ? visit_group(Lid{}, {}) : visit_route(sink, Lid{}, std::nullopt);
-    sink.end_array();
-  } else if (!of.any_read()) {
+  if (!selection.multicast) sink.value_or_null("top", table != nullptr, table != nullptr ? table->top() : 0);
+  const std::string_view rows = selection.multicast ? "groups" : "routes";
+  if (!is_example && !of.any_read()) {
     sink.null(rows);
   } else {
     sink.begin_array(rows);
-    for (unsigned value = table->first(); value < table->end(); ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
+    if (is_example) selection.multicast ? visit_group(Lid{}, {}) : visit_route(sink, Lid{}, std::nullopt);
+    for (const Lid lid : table != nullptr ? table->lids() : subnet::LinearTable().lids()) {
       if (!table->is_known(lid)) continue;
       if (of.multicast) {
         const std::vector<std::uint8_t> members = of.multicast->members(lid);
-        if (selection_.all || !members.empty()) visit_group(lid, members);
+        if (selection.all || !members.empty()) visit_group(lid, members);
       } else {
         const unsigned port = of.linear->out_port(lid);
         const bool valid = port <= of.node.num_ports;
-        if (valid || selection_.all) visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
+        if (valid || selection.all) visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
       }
     }
     sink.end_array();
   }
-  if (selection_.multicast && table == nullptr) sink.null("default_out_ports");
-  if (selection_.multicast && table != nullptr)
+  if (selection.multicast && table == nullptr) sink.null("default_out_ports");
+  if (selection.multicast && table != nullptr)
     sink.values("default_out_ports", subnet::default_multicast_ports(of.info, of.node.num_ports));
   sink.text_or_null("error", of.error ? of.error->message() : "");
   sink.end_object();
@@ -254,128 +229,114 @@ PrintedLids printed_lids(const smp::SwitchInfo& info, const TableSelection& sele
   return range;
 }
 
-/// The port mask of a multicast group in the format of infiniband-diags with -n: in groups of 16 ports. Sets `any` if a port is set.
-std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) {
-  std::string text;
-  any = false;
-  for (unsigned position = 0; position < table.positions(); ++position) {
-    const std::uint16_t mask = table.mask(mlid, position);
-    any = any || mask != 0;
-    text += fmt::format("{:04x}", mask);
-  }
-  return text;
+/// The first line of a table, but its first word.
+std::string heading(const SwitchTable& of, const PrintedLids& range, const subnet::NodeNameMap& names) {
+  return fmt::format("lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+                     diags_node_name(names, of.node.node_guid, of.description.value_or("")));
 }
 
 }  // namespace
 
-void make_diags_table(SwitchTable& of, const TableSelection& selection) {
-  const PrintedLids range = printed_lids(of.info, selection);
+void make_table(SwitchTable& of, const TableSelection& selection) {
   smp::SwitchInfo info = of.info;
-  subnet::LidRange lids{Lid{0xffff}, Lid{0}};  // none
-  if (selection.multicast) {
+  std::int64_t first = selection.first.value_or(0), last = selection.last.value_or(permissive_lid.value);
+  if (selection.diags) {
+    const PrintedLids range = printed_lids(info, selection);
+    first = selection.multicast ? std::int64_t{range.first} : static_cast<int>(range.first);
+    last = selection.multicast ? std::int64_t{range.last} : static_cast<int>(range.last);
+    info.linear_fdb_cap = last_unicast_lid + 1;
     if (selection.all) info.multicast_fdb_top = 0;
-    if (range.first <= range.last)
-      lids = {Lid{static_cast<std::uint16_t>(std::min(range.first, 0xffffU))}, Lid{static_cast<std::uint16_t>(range.last)}};
-    of.multicast.emplace(info, of.node.num_ports, lids);
-    return;
+    if (first > last || last <= 0) std::tie(first, last) = std::pair(0xffff, 0);  // none
   }
-  const int first = static_cast<int>(range.first), last = static_cast<int>(range.last);
-  info.linear_fdb_cap = last_unicast_lid + 1;  // only LinearFDBTop counts
-  if (first <= last && last > 0) lids = {Lid{static_cast<std::uint16_t>(std::max(first, 0))}, Lid{static_cast<std::uint16_t>(last)}};
-  of.linear.emplace(info, lids);
+  const subnet::LidRange lids{Lid{static_cast<std::uint16_t>(std::clamp<std::int64_t>(first, 0, 0xffff))},
+                              Lid{static_cast<std::uint16_t>(last)}};
+  if (selection.multicast) {
+    of.multicast.emplace(info, of.node.num_ports, lids);
+  } else {
+    of.linear.emplace(info, lids);
+  }
 }
 
-async::Task<> DiagsTableText::text(TextOut& out, const SwitchTable& of) {
+async::Task<> DiagsTableText::text(TextOut& out, const SwitchTable& of) const {
   if (of.multicast) co_return multicast(out, of);
-  if (of.info.linear_fdb_top > last_unicast_lid && (!selection_.last || *selection_.last == 0 || *selection_.last > last_unicast_lid))
-    warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
+  if (of.info.linear_fdb_top > last_unicast_lid && (!selection.last || *selection.last == 0 || *selection.last > last_unicast_lid))
+    warn(host.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
   const subnet::LinearTable& table = *of.linear;
-  const PrintedLids range = printed_lids(of.info, selection_);
-  base_ = last_ = 0;
-  port_guid_ = {};
-  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
-            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
-  out.write("  Lid  Out   Destination\n       Port     Info \n");
+  LidsOfPort shown;
+  out.print("Unicast {}  Lid  Out   Destination\n       Port     Info \n", heading(of, printed_lids(of.info, selection), names));
   unsigned count = 0;
-  for (unsigned value = table.first(); value < table.end(); ++value) {
-    const Lid lid{static_cast<std::uint16_t>(value)};
+  for (const Lid lid : table.lids()) {
     if (settled) co_await settled(lid);
     if (!table.is_known(lid) && breaks_off) co_return;
     const unsigned port = table.out_port(lid);
     const bool valid = port <= of.node.num_ports;
-    if (!table.is_known(lid) || (!valid && !selection_.all)) continue;
-    out.print("{:#06x} {:03} {}\n", value, port, destination(lid, valid));
+    if (!table.is_known(lid) || (!valid && !selection.all)) continue;
+    out.print("{:#06x} {:03} {}\n", lid.value, port, destination(shown, lid, valid));
     ++count;
   }
-  out.print("{} {}lids dumped \n", count, selection_.all ? "" : "valid ");
+  out.print("{} {}lids dumped \n", count, selection.all ? "" : "valid ");
 }
 
 /// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
-std::string DiagsTableText::destination(Lid lid, bool valid) {
-  if (selection_.no_destinations) return "";
-  if (lid.value <= last_) {
-    const unsigned at = lid.value - base_;
+std::string DiagsTableText::destination(LidsOfPort& port, Lid lid, bool valid) const {
+  if (selection.no_destinations) return "";
+  if (lid.value <= port.last) {
+    const unsigned at = lid.value - port.base;
     if (!valid) return fmt::format(": (path #{} - illegal port)", static_cast<int>(at));
-    const std::string of = fmt::format(": (path #{} out of {}", static_cast<int>(at + 1), static_cast<int>(last_ - base_ + 1));
-    return port_guid_.value == 0 ? of + ")" : fmt::format("{}: portguid {:#018x})", of, port_guid_.value);
+    const std::string of = fmt::format(": (path #{} out of {}", static_cast<int>(at + 1), static_cast<int>(port.last - port.base + 1));
+    return port.guid.value == 0 ? of + ")" : fmt::format("{}: portguid {:#018x})", of, port.guid.value);
   }
   if (!valid) return ": (illegal port)";
-  port_guid_ = {};
-  const auto to = find_(lid);
-  if (!to) return fmt::format(": ({})", nobody);
-  port_guid_ = to->port_guid;
+  port.guid = {};
+  const auto to = find(lid);
+  if (!to) return fmt::format(": ({})", no_owner);
+  port.guid = to->port_guid;
   if (to->lmc > 0) {
-    base_ = to->base.value;
-    last_ = base_ + (1U << to->lmc) - 1;
+    port.base = to->base.value;
+    port.last = port.base + (1U << to->lmc) - 1;
   }
   const std::string type = libibmad_text(LibibmadText::node_type, static_cast<unsigned>(to->node_type), 8);
   std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type, to->port_guid.value,
-                                 diags_node_name(names_, to->node_guid, to->description.value_or("")));
+                                 diags_node_name(names, to->node_guid, to->description.value_or("")));
   if (text.size() > longest_diags_text) text.resize(longest_diags_text);
   return text;
 }
 
 void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
   const unsigned top = of.info.multicast_fdb_top;
-  const std::uint32_t first = selection_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
-  if (!selection_.all && top != 0 && !has_multicast_top(of.info))
-    warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
+  const std::uint32_t first = selection.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
+  if (!selection.all && top != 0 && !has_multicast_top(of.info))
+    warn(host.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
   if (first != 0 && first < first_mlid)
-    warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
-  const std::uint32_t last = selection_.last.value_or(0);
+    warn(host.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
+  const std::uint32_t last = selection.last.value_or(0);
   const std::uint32_t shown = last == 0 || last > end ? end : last;
-  if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
+  if (shown > last_mlid) warn(host.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
   constexpr unsigned one_digit = 9;
   const subnet::MulticastTable& table = *of.multicast;
   const unsigned ports = of.node.num_ports;
-  const PrintedLids range = printed_lids(of.info, selection_);
-  out.print("Multicast mlids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
-            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
-  if (selection_.no_destinations) {
+  out.print("Multicast m{}", heading(of, printed_lids(of.info, selection), names));
+  if (selection.no_destinations) {
     out.write(" MLid       Port Mask\n");
   } else {
     // The tens are one character. After 9 follow the next characters of ASCII, as in infiniband-diags.
     const auto tens = [](unsigned port) { return std::string{port % 10 != 0 ? ' ' : static_cast<char>('0' + port / 10), ' '}; };
-    if (ports > one_digit) out.print("            {}\n", port_columns(ports, tens));
-    out.print("     Ports: {}\n MLid\n", port_columns(ports, [](unsigned port) { return fmt::format("{} ", port % 10); }));
+    if (ports > one_digit) out.print("            {}\n", port_columns(ports, "", tens));
+    out.print("     Ports: {}\n MLid\n", port_columns(ports, "", [](unsigned port) { return fmt::format("{} ", port % 10); }));
   }
-  if (host_.options().verbosity > 0)
+  if (host.options().verbosity > 0)
     out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
   unsigned count = 0;
-  for (unsigned value = table.first(); value < table.end(); ++value) {
-    const Lid mlid{static_cast<std::uint16_t>(value)};
-    if (!table.is_known(mlid)) {
-      if (breaks_off) return;
-      continue;
-    }
-    bool any = false;
-    const std::string mask = mask_text(table, mlid, any);
-    if (!any && !selection_.all) continue;
-    const auto member = [&](unsigned port) { return is_member(table, mlid, port) ? "x " : "  "; };
-    out.print("{:#06x}      {}\n", value, selection_.no_destinations ? mask : port_columns(ports, member));
+  for (const Lid mlid : table.lids()) {
+    if (!table.is_known(mlid) && breaks_off) return;
+    if (!table.is_known(mlid) || (!selection.all && table.members(mlid).empty())) continue;
+    std::string masks;  // in groups of 16 ports
+    for (unsigned position = 0; position < table.positions(); ++position) masks += fmt::format("{:04x}", table.mask(mlid, position));
+    const auto member = [&](unsigned port) { return table.is_member(mlid, port) ? "x " : "  "; };
+    out.print("{:#06x}      {}\n", mlid.value, selection.no_destinations ? masks : port_columns(ports, "", member));
     ++count;
   }
-  out.print("{} {}mlids dumped \n", count, selection_.all ? "" : "valid ");
+  out.print("{} {}mlids dumped \n", count, selection.all ? "" : "valid ");
 }
 
 }  // namespace ib::tools::tables

@@ -24,36 +24,23 @@
 
 namespace ib::tools {
 namespace using_link {
-namespace {
-
-struct HostName {
-  std::string text, digits;
-  double number() const { return std::strtod(digits.c_str(), nullptr); }
-};
-
-HostName split(const std::string& name) {
-  const std::size_t at = name.find_last_not_of("0123456789") + 1;  // 0 if all are digits
-  return {name.substr(0, at), name.substr(at)};
-}
-
-using Run = std::vector<HostName>;
-
-}  // namespace
-
 /// The list begins with an empty name, as in infiniband-diags. This name makes the blank at the beginning of the line. Its number is 0.
 std::string host_list(std::vector<std::string> names) {
-  std::vector<HostName> sorted{HostName{}};
-  for (const std::string& name : names) sorted.push_back(split(name));
-  std::ranges::stable_sort(sorted, {}, &HostName::number);
-  std::map<std::string, std::vector<Run>> by_text;
-  for (HostName& name : sorted) {
-    std::vector<Run>& runs = by_text[name.text];
-    if (runs.empty() || runs.back().back().number() != name.number() - 1) runs.emplace_back();
-    runs.back().push_back(std::move(name));
+  const auto digits = [](const std::string& name) {
+    return name.substr(name.find_last_not_of("0123456789") + 1);
+  };  // all, if it has no others
+  const auto number = [&](const std::string& name) { return std::strtod(digits(name).c_str(), nullptr); };
+  names.insert(names.begin(), "");
+  std::ranges::stable_sort(names, {}, number);
+  std::map<std::string, std::vector<std::vector<std::string>>> by_text;  // runs of names
+  for (const std::string& name : names) {
+    auto& runs = by_text[name.substr(0, name.size() - digits(name).size())];
+    if (runs.empty() || number(runs.back().back()) != number(name) - 1) runs.emplace_back();
+    runs.back().push_back(name);
   }
   std::string list;
   for (const auto& [text, runs] : by_text) {
-    for (const Run& run : runs) list += text + run.front().digits + (run.size() == 1 ? "," : "-" + run.back().digits + ",");
+    for (const auto& run : runs) list += run.front() + (run.size() == 1 ? "," : "-" + digits(run.back()) + ",");
   }
   // Commas within names are replaced too. Empty names at the end are dropped.
   list.erase(list.find_last_not_of(',') + 1);
@@ -72,24 +59,22 @@ struct LinkTables {
   explicit LinkTables(const subnet::Subnet& subnet) : network(subnet), linear(network.switches().size(), network.last_lid()) {}
   routing::Network network;
   routing::LinearTables linear;
-  std::vector<routing::Entry> entries(NodeIndex node) const {
-    const routing::SwitchIndex at = network.switch_of(node);
-    return at == routing::none ? std::vector<routing::Entry>() : routing::entries_of(network, linear, at);
+
+  /// The switch of a port, or routing::none.
+  routing::SwitchIndex switch_of(PortIndex port) const { return network.switch_of(network.subnet().port(port).node); }
+  std::vector<routing::ForwardingEntry> entries(PortIndex port) const { return routing::entries_of(network, linear, switch_of(port)); }
+  /// Reads the tables of the switches of `ports`. Returns the blocks that are missing.
+  async::Task<subnet::Failures> read(Stack& stack, std::vector<PortIndex> ports) {
+    std::vector<routing::SwitchIndex> switches;
+    for (const PortIndex port : ports) {
+      const routing::SwitchIndex at = switch_of(port);
+      if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
+    }
+    const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
+    const routing::TablesToRead to{.linear = &linear};
+    co_return co_await routing::read_tables(stack.transactor(), network, std::move(switches), to, options);
   }
 };
-
-/// Reads the linear tables of those nodes of `ports` that are switches. Returns the blocks that are missing.
-async::Task<subnet::Failures> read_tables(Stack& stack, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
-                                          LinkTables& tables) {
-  std::vector<routing::SwitchIndex> switches;
-  for (const PortIndex port : ports) {
-    const routing::SwitchIndex at = tables.network.switch_of(subnet.port(port).node);
-    if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
-  }
-  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
-  const routing::TablesToRead to{.linear = &tables.linear};
-  co_return co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
-}
 
 struct SendingEnd {
   PortIndex port = none;
@@ -202,8 +187,8 @@ class Ibfindnodesusing final : public Command {
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
     if (report.far.port == none) throw Error(why_no_far_end(fabric, at, report.near.port));
     LinkTables tables(fabric.subnet);
-    const std::vector<PortIndex> ends{report.near.port, report.far.port};
-    subnet::Failures failures = co_await read_tables(session.stack(), fabric.subnet, ends, tables);
+    std::vector<PortIndex> ends{report.near.port, report.far.port};
+    subnet::Failures failures = co_await tables.read(session.stack(), std::move(ends));
     for (SendingEnd* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
     require_read(report.near.is_read || report.far.is_read, failures);
     add_failures(session.host(), fabric, std::move(failures));
@@ -234,18 +219,13 @@ class Ibfindnodesusing final : public Command {
     const NodeIndex at = found ? subnet.port(found.port).node : none;
     smp::NodeInfo info;
     if (at != none) info = subnet.node(at).info;
-    if (info.node_type != smp::NodeType::switch_) {
+    const auto has_port = [&] { return info.node_type == smp::NodeType::switch_ && port_ >= 1 && port_ <= info.num_ports; };
+    if (!has_port()) {
       const Destination node = co_await stack.manners().smp_node(target_);
       if (at == none) info = co_await stack.transactor().subn_get<smp::NodeInfo>(node.path);
-      if (info.node_type != smp::NodeType::switch_) {
-        const std::string whom = co_await named_node(stack, node.path);
-        throw Error(no_table_text(whom, info.node_type));
-      }
-    }
-    if (port_ < 1 || port_ > info.num_ports) {
-      const Destination node = co_await stack.manners().smp_node(target_);
       const std::string whom = co_await named_node(stack, node.path);
-      throw UsageError(no_such_port_text(whom, info, port_));
+      if (info.node_type != smp::NodeType::switch_) throw Error(no_table_text(whom, info.node_type));
+      if (!has_port()) throw UsageError(no_such_port_text(whom, info, port_));
     }
     if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
     co_return at;
@@ -254,11 +234,11 @@ class Ibfindnodesusing final : public Command {
   void find_destinations(const Fabric& fabric, const LinkTables& tables, SendingEnd& end) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::Port& port = subnet.port(end.port);
-    const routing::SwitchIndex sends = tables.network.switch_of(port.node);
+    const routing::SwitchIndex sends = tables.switch_of(end.port);
     end.is_switch = sends != routing::none;
     end.is_read = end.is_switch && tables.linear.is_known(sends);
     std::set<PortIndex> found;
-    for (const routing::Entry& entry : tables.entries(port.node)) {
+    for (const routing::ForwardingEntry& entry : tables.entries(end.port)) {
       const bool is_wanted = all_ || subnet.node_of(entry.owner).kind() == subnet::NodeKind::ca;
       if (entry.port == port.number && is_wanted) found.insert(entry.owner);
     }
@@ -330,7 +310,7 @@ class IbfindnodesusingDiags final : public Command {
     std::vector<PortIndex> ends{subnet.node(at).first_port};
     if (far != none) ends.push_back(far);
     LinkTables tables(subnet);
-    subnet::Failures failures = co_await read_tables(stack, subnet, ends, tables);
+    subnet::Failures failures = co_await tables.read(stack, std::move(ends));
     add_failures(stack.host(), fabric, std::move(failures));
     const subnet::Node& node = subnet.node(at);
     const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number_),
@@ -345,10 +325,10 @@ class IbfindnodesusingDiags final : public Command {
     }
     const double port = std::strtod(number_.c_str(), nullptr);
     warn_of_path(stack, subnet, at);
-    emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
+    emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, node.first_port, port));
     if (far != none) warn_of_path(stack, subnet, subnet.port(far).node);
     const double far_port = far == none ? -1 : subnet.port(far).number;
-    emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
+    emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, far, far_port));
   }
 
   /// Prints what ibroute prints, by which the script looks for either end of the link, if the subnet administrator has no path to the GUID
@@ -361,11 +341,11 @@ class IbfindnodesusingDiags final : public Command {
   }
 
   /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.
-  static std::string hosts(const Fabric& fabric, const LinkTables& tables, NodeIndex at, double port) {
+  static std::string hosts(const Fabric& fabric, const LinkTables& tables, PortIndex at, double port) {
     const subnet::Subnet& subnet = fabric.subnet;
     std::vector<std::string> names;
     unsigned last = 0;
-    for (const routing::Entry& entry : tables.entries(at)) {
+    for (const routing::ForwardingEntry& entry : tables.entries(at)) {
       if (entry.lid.value <= last) continue;
       if (subnet.lmc(entry.owner) > 0) last = subnet.lid(entry.owner).value + (1U << subnet.lmc(entry.owner)) - 1;
       const subnet::Node& node = subnet.node_of(entry.owner);

@@ -160,15 +160,15 @@ class PartialScan {
 
   /// Fills `fabric`. Returns the port GUID of the only node to print, or nothing for all nodes. Throws DiagsExit if nothing can be read.
   async::Task<std::optional<Guid>> read(Session& session, LibibnetdiscFabric& fabric) const {
+    std::optional<Guid> wanted;
+    if (guid && !all) wanted = Guid{c_number(*guid)};
     if (file) {
       co_await read_stored(session, fabric);
-      co_return guid && !all ? std::optional(Guid{c_number(*guid)}) : std::nullopt;
+      co_return wanted;
     }
     open(session.stack());
     std::ignore = session.manners().node_name_map();
     std::optional<path::Path> start = co_await resolve(session.stack());
-    std::optional<Guid> wanted;
-    if (guid && !all) wanted = Guid{c_number(*guid)};
     std::optional<smp::NodeInfo> known;
     if (route && start) {
       const mad::Result<smp::NodeInfo> info = co_await session.stack().transactor().try_subn_get<smp::NodeInfo>(*start);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/split.hpp"
 #include "formats/topology_text.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/stored_fabric.hpp"
@@ -59,23 +60,15 @@ void append_num_ports(std::string& out, const subnet::Subnet& before, const subn
 }
 
 void append_lines(std::string& out, std::string_view lines, std::string_view prefix) {
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
-    out += prefix;
-    out += lines.substr(at, end - at);
-    at = end;
-  }
+  for (const std::string_view line : split_list(lines, "\n")) out.append(prefix).append(line).append("\n");
 }
 
 /// Appends the head of a node that is in both fabrics. If it differs, its last line is printed for both.
 void append_head(std::string& out, const formats::TopologyText& was, const formats::TopologyText& is, const NodeDifference& found) {
+  if (!found.head) return was.head(out, found.before);
   std::string old_head, new_head;
   was.head(old_head, found.before);
   is.head(new_head, found.after);
-  if (!found.head) {
-    out += old_head;
-    return;
-  }
   const auto last_line = [](const std::string& head) { return head.rfind('\n', head.size() - 2) + 1; };
   out += old_head.substr(0, last_line(old_head));
   append_lines(out, old_head.substr(last_line(old_head)), old_side);
@@ -109,10 +102,11 @@ struct DiffReport final : FabricReport {
         if (found.num_ports) append_num_ports(text, before_.subnet, fabric.subnet, found);
       }
       for (const PortDifference& port : found.ports) {
-        std::string line;
-        if (port.before != none) was.link(line, port.before), append_lines(text, line, old_side);
-        line.clear();
-        if (port.after != none) is.link(line, port.after), append_lines(text, line, new_side);
+        std::string before, after;
+        if (port.before != none) was.link(before, port.before);
+        if (port.after != none) is.link(after, port.after);
+        append_lines(text, before, old_side);
+        append_lines(text, after, new_side);
       }
       out.write(text + "\n");
     }
@@ -338,7 +332,11 @@ class IbnetdiscoverDiags final : public Command {
     if (file_ && !opened) throw DiagsFailure(fmt::format("can't open file {} for writing", *file_));
     LibibnetdiscFabric stored, fabric;
     if (shown_.diff.file) stored.load(session.host(), *shown_.diff.file, "diff");
-    co_await find(session, fabric);
+    try {
+      co_await discover_as_libibnetdisc(session, wanted_, fabric);
+    } catch (const CannotLoad&) {
+      throw DiagsFailure("loading cached fabric failed\n");
+    }
     shown_.time = time_of_fabric(session.stack(), wanted_.load_cache);
     if (opened) {
       TextOut out(opened.get());
@@ -347,26 +345,14 @@ class IbnetdiscoverDiags final : public Command {
     } else {
       print(stored, fabric, emit.text(), emit.text());
     }
-    if (cache_) store(fabric);
-  }
-
- private:
-  async::Task<> find(Session& session, LibibnetdiscFabric& fabric) const {
     try {
-      co_await discover_as_libibnetdisc(session, wanted_, fabric);
-    } catch (const CannotLoad&) {
-      throw DiagsFailure("loading cached fabric failed\n");
-    }
-  }
-
-  void store(const LibibnetdiscFabric& fabric) const {
-    try {
-      store_fabric(fabric, *cache_);
+      if (cache_) store_fabric(fabric, *cache_);
     } catch (const Error&) {
       throw DiagsFailure("caching ibnetdiscover data failed\n");
     }
   }
 
+ private:
   /// `listing` gets the topology, the list of nodes or the differences. The steps of the sweep and the report on ports go to `out`.
   void print(const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out, TextOut& listing) const {
     DiagsTopology topology(fabric.subnet, fabric.names);

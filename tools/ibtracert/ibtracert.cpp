@@ -10,17 +10,17 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "report/sink.hpp"
+#include "routing/packet_trace.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/set/set_target.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/swept_transactor.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/ibtracert/ports_file.hpp"
-#include "tools/ibtracert/tracer.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
 namespace tracert {
@@ -29,10 +29,10 @@ namespace {
 constexpr std::string_view blanks = " \t\n\v\f\r";
 
 /// Removes the next word from `text` and returns it; empty if there is none, or if its quote does not end.
-std::string take_word(std::string_view& text, const PortsFormat& format) {
+std::string take_word(std::string_view& text, bool diags) {
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  const std::size_t quote = format.quotes && text.starts_with('"') ? 1 : 0;
-  const std::size_t end = quote != 0 ? text.find('"', quote) : std::min(text.find_first_of(blanks), format.longest_word);
+  const std::size_t quote = !diags && text.starts_with('"') ? 1 : 0;
+  const std::size_t end = quote != 0 ? text.find('"', quote) : std::min(text.find_first_of(blanks), diags ? 20 : std::string_view::npos);
   if (quote != 0 && end == std::string_view::npos) return {};
   const std::string_view word = text.substr(quote, end - quote);
   text.remove_prefix(word.size() + 2 * quote);
@@ -41,30 +41,33 @@ std::string take_word(std::string_view& text, const PortsFormat& format) {
 
 }  // namespace
 
-PortsFile read_port_pairs(std::string_view text, const PortsFormat& format) {
+PortsFile read_port_pairs(std::string_view text, bool diags) {
   PortsFile found;
   for (unsigned number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    const std::size_t size = std::min({end == std::string_view::npos ? text.size() : end + 1, format.longest_line, text.size()});
+    const std::size_t size = std::min(std::min(text.find('\n'), text.size() - 1) + 1, diags ? 79 : std::string_view::npos);
     std::string_view line = text.substr(0, size);
     text.remove_prefix(size);
-    line = line.substr(0, std::min(line.find('\0'), line.size()));
+    line = line.substr(0, line.find('\0'));
     const std::size_t begin = line.find_first_not_of(blanks);
     if (begin == std::string_view::npos || line[begin] == '#') continue;
-    PortsLine pair;
-    pair.source = take_word(line, format);
-    pair.destination = take_word(line, format);
-    pair.line = number;
-    if (pair.source.empty() || pair.destination.empty()) {
+    std::string source = take_word(line, diags), destination = take_word(line, diags);
+    if (source.empty() || destination.empty()) {
       found.bad_line = number;
       return found;
     }
-    found.pairs.push_back(std::move(pair));
+    found.pairs.push_back({std::move(source), std::move(destination), number});
   }
   return found;
 }
 
 namespace {
+
+using routing::DirectedRoute;
+using routing::PacketPlace;
+using routing::PacketTrace;
+using routing::PacketTracer;
+using routing::TracedHop;
+using routing::TraceEnd;
 
 constexpr std::string_view file_help = "Trace the pairs in a file, a source and a target on each line.";
 
@@ -81,16 +84,11 @@ void add_trace_options(OptionSet& set, TraceRequest& request, std::uint32_t (*re
             [&request, read_mlid](const std::string& text) { request.mlid = read_mlid(text); });
 }
 
-TracerOptions tracer_options(Stack& stack, const TraceRequest& request) {
-  path::Path by_lid = subnet::smp_path_to(stack.host().end_port(), Lid{});
-  stack.apply_options(by_lid);
-  return {.force = request.force, .from_sa = stack.host().options().use_sa, .here = stack.here(), .by_lid = by_lid.ib()};
+routing::TraceOptions tracer_options(Stack& stack, const TraceRequest& request) {
+  return {.force = request.force, .from_sa = stack.host().options().use_sa, .here = stack.here()};
 }
 
-PortsFile read_ports_file(const std::string& file, const PortsFormat& format) {
-  constexpr std::size_t longest_file = 16U << 20;
-  return read_port_pairs(read_regular_file(file, longest_file), format);
-}
+constexpr std::size_t longest_file = 16U << 20;
 
 constexpr unsigned lid_bits = 16;
 
@@ -110,24 +108,22 @@ std::string lids(const PacketPlace& at) { return fmt::format("{}-{}", at.lid.val
 
 unsigned end_port(const PacketPlace& at) { return at.is_switch() ? 0 : at.port; }
 
+/// Prints ways in the words of ibtool.
 struct TraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: only GUIDs and ports
 
-  void text(TextOut& out, const TracedWay& trace, Lid dlid) const {
+  void text(TextOut& out, const PacketTrace& trace, Lid dlid) const {
     if (trace.from) end_text(out, "From", *trace.from, trace.from->lid);
-    for (const TracedHop& next : trace.hops) {
-      const PacketPlace& at = next.at;
-      if (simple) {
-        out.print("[{}] -> {}[{}]\n", next.out, to_text(at.node.port_guid), at.port);
-      } else {
-        out.print("[{}] -> {} port {}[{}] lid {}/{} {}\n", next.out, type_text(at.node.node_type), to_text(at.node.port_guid), at.port,
-                  at.lid.value, lid_bits - at.lmc, name_of(at));
-      }
+    for (const auto& [by, at] : trace.hops) {
+      const std::string to = fmt::format("{}[{}]", to_text(at.node.port_guid), at.port);
+      simple ? out.print("[{}] -> {}\n", by, to)
+             : out.print("[{}] -> {} port {} lid {}/{} {}\n", by, type_text(at.node.node_type), to, at.lid.value, lid_bits - at.lmc,
+                         name_of(at));
     }
-    if (trace.end == WayEnd::arrived && trace.to) end_text(out, "To", *trace.to, dlid);
+    if (trace.end == TraceEnd::arrived && trace.to) end_text(out, "To", *trace.to, dlid);
   }
-  void visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
+  void visit(report::Sink& sink, const PacketTrace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
     report::announce(sink, [&](report::Sink& to) { visit(to, trace, {TracedHop{}}, dlid, mlid); });
     visit(sink, trace, trace.hops, dlid, mlid);
   }
@@ -142,7 +138,7 @@ struct TraceText {
     out.print("{} {} {} portnum {} LID {}/{} {}\n", word, type_text(at.node.node_type), to_text(at.node.port_guid), end_port(at), lid.value,
               lid_bits - at.lmc, name_of(at));
   }
-  void visit(report::Sink& sink, const TracedWay& trace, const std::vector<TracedHop>& hops, Lid dlid,
+  void visit(report::Sink& sink, const PacketTrace& trace, const std::vector<TracedHop>& hops, Lid dlid,
              std::optional<std::uint32_t> mlid) const {
     sink.begin_object();
     visit_place(sink, "source", trace.from);
@@ -154,30 +150,28 @@ struct TraceText {
       visit_members(sink, next.at);
       sink.value("in_port", next.at.port);
     });
-    sink.value("end", name(trace.end));
-    sink.text_or_null("error", trace.end == WayEnd::arrived ? "" : trace.reason);
+    sink.value("end", routing::name(trace.end));
+    sink.text_or_null("error", trace.end == TraceEnd::arrived ? "" : trace.reason);
     sink.end_object();
   }
-  void visit_members(report::Sink& sink, const PacketPlace& at) const {
-    sink.value("node_guid", at.node.node_guid);
-    sink.symbol("node_type", at.node.node_type, to_text(at.node.node_type));
-    sink.value("node_description", at.description);
-    sink.text_or_null("node_name", names.find(at.node.node_guid).value_or(""));
-    sink.value("port_guid", at.node.port_guid);
-    sink.value("lid", at.lid);
-    sink.value("lmc", at.lmc);
+  void visit_members(report::Sink& sink, const std::optional<PacketPlace>& at) const {
+    const PacketPlace of = at.value_or(PacketPlace());
+    sink.value_or_null("node_guid", at.has_value(), of.node.node_guid);
+    at ? sink.symbol("node_type", of.node.node_type, to_text(of.node.node_type)) : sink.no_symbol("node_type");
+    sink.value_or_null("node_description", at.has_value(), of.description);
+    sink.text_or_null("node_name", at ? names.find(of.node.node_guid).value_or("") : "");
+    sink.value_or_null("port_guid", at.has_value(), of.node.port_guid);
+    sink.value_or_null("lid", at.has_value(), of.lid);
+    sink.value_or_null("lmc", at.has_value(), of.lmc);
   }
   void visit_place(report::Sink& sink, std::string_view key, const std::optional<PacketPlace>& at) const {
-    if (!at) {
-      return sink.null_object(key, [](report::Sink& unknown) {
-        unknown.null("node_guid");
-        unknown.no_symbol("node_type");
-        for (const char* member : {"node_description", "node_name", "port_guid", "lid", "lmc", "port_num"}) unknown.null(member);
-      });
-    }
+    const auto members = [&](report::Sink& of) {
+      visit_members(of, at);
+      of.value_or_null("port_num", at.has_value(), at ? end_port(*at) : 0);
+    };
+    if (!at) return sink.null_object(key, members);
     sink.begin_object(key);
-    visit_members(sink, *at);
-    sink.value("port_num", end_port(*at));
+    members(sink);
     sink.end_object();
   }
 };
@@ -188,35 +182,72 @@ struct DiagsTraceText {
   bool simple = false;  ///< -n: only GUIDs and ports
   int verbosity = 0;    ///< how often -v was given
 
-  void unicast(TextOut& out, const TracedWay& trace) const {
+  void unicast(TextOut& out, const PacketTrace& trace) const {
     // It says where a way begins only when both ends answered, or with -f.
-    if (trace.end != WayEnd::unreachable) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
+    if (trace.end != TraceEnd::unreachable) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
     for (const TracedHop& next : trace.hops) hop(out, next, !simple);
-    if (trace.end == WayEnd::arrived && trace.to) end(out, "To", *trace.to, !simple);
+    if (trace.end == TraceEnd::arrived && trace.to) end(out, "To", *trace.to, !simple);
   }
-  void multicast(TextOut& out, const TracedWay& trace) const {
-    for (const SearchStep& met : trace.steps) step(out, met);
-    if (trace.end != WayEnd::arrived || !trace.from) return;
+  void multicast(TextOut& out, const PacketTrace& trace) const {
+    if (trace.end != TraceEnd::arrived || !trace.from) return;
     const auto end_line = [&](std::string_view word, const PacketPlace& at) {
       out.print("{} {} {:#x} port {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, at.port, lids(at),
                 name(at));
     };
     end_line("From", *trace.from);
-    for (const TracedHop& next : trace.hops) {
-      const PacketPlace& at = next.at;
-      if (simple) {
-        out.print("[{}] -> {} {{{:#018x}}}[{}]\n", next.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port);
-      } else {
-        out.print("[{}] -> {} {:#x}[{}] lid {} \"{}\"\n", next.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port,
-                  at.lid.value, name(at));
-      }
+    for (const auto& [by, at] : trace.hops) {
+      const std::string begin = fmt::format("[{}] -> {}", by, diags_type(at.node.node_type));
+      simple ? out.print("{} {{{:#018x}}}[{}]\n", begin, at.node.node_guid.value, at.port)
+             : out.print("{} {:#x}[{}] lid {} \"{}\"\n", begin, at.node.node_guid.value, at.port, at.lid.value, name(at));
     }
     if (trace.to) end_line("To", *trace.to);
   }
   /// With -v the hops to the start of a trace, in full.
-  void way_to_source(TextOut& out, const TracedWay& trace) const {
-    if (verbosity == 0) return;
-    for (const TracedHop& next : trace.hops) hop(out, next, true);
+  void way_to_source(TextOut& out, const PacketTrace& trace) const {
+    for (const TracedHop& next : trace.hops)
+      if (verbosity > 0) hop(out, next, true);
+  }
+
+  /// With -v a step of the search on stdout; on stderr what hinders it.
+  void step(TextOut& out, const World& world, std::uint32_t mlid, const routing::TraceStep& of) const {
+    using Event = routing::TraceStep::Event;
+    const auto line = [&](std::string_view function, const std::string& text) {
+      if (verbosity > 0) out.write(verbose_line(function, text));
+    };
+    const auto node = [&](std::string_view word) {
+      if (verbosity > 0) end(out, word, *of.at, verbosity > 1);
+    };
+    const auto note = [&](const std::string& text) { warn(world, "find_mcpath", text); };
+    const std::string branch = fmt::format("0x{:012x}", of.branch + 1);  // infiniband-diags prints a memory address here
+    const std::string route = of.route != nullptr ? libibnetdisc_route(*of.route) : "";
+    switch (of.event) {
+      case Event::forced:
+        return warn(world, "find_route", fmt::format("Force: look for lid {}", of.at->lid.value));
+      case Event::inserted:
+        line("new_node", fmt::format("insert dist {} node {} port {} lid {}", of.level, branch, of.at->port, of.at->lid.value));
+        if (of.level > 0) node("new remote");
+        return;
+      case Event::taken:
+        line("find_mcpath", fmt::format("dist {} node {}", of.level, branch));
+        return node("processing");
+      case Event::forwards:
+        return line("switch_mclookup",
+                    fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", of.at->node.node_guid.value, mlid, of.port));
+      case Event::skipped:
+        return note(fmt::format("skipping bad Switch {:#x}", of.at->node.node_guid.value));
+      case Event::port_read:
+        return line("get_port",
+                    fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route, of.port, of.info->lid.value,
+                                static_cast<unsigned>(of.info->port_state), static_cast<unsigned>(of.info->port_physical_state)));
+      case Event::port_silent:
+        return note(fmt::format("can't reach node {} port {}", route, of.port));
+      case Event::node_silent:
+        return note(fmt::format("NodeInfo on {} port {} failed, skipping port", route, of.port));
+      case Event::met_again:
+        return end(out, "ERR: circle discovered at", *of.at, true);
+      case Event::target:
+        return node("found target");
+    }
   }
 
  private:
@@ -231,11 +262,6 @@ struct DiagsTraceText {
     if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", of.out, at.node.port_guid.value, at.port);
     out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", of.out, diags_type(at.node.node_type), at.node.port_guid.value, at.port,
               lids(at), name(at));
-  }
-  void step(TextOut& out, const SearchStep& of) const {
-    if (of.at && of.text.empty()) return end(out, "ERR: circle discovered at", *of.at, true);
-    if (verbosity == 0) return;
-    of.at ? end(out, of.text, *of.at, verbosity > 1) : out.write(verbose_line(of.function, of.text));
   }
 };
 
@@ -283,7 +309,7 @@ class Ibtracert final : public Command {
 
  private:
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
-    const PortsFile file = read_ports_file(*file_, {});
+    const PortsFile file = read_port_pairs(read_regular_file(*file_, longest_file));
     for (const PortsLine& line : file.pairs) {
       Target source = co_await read_target(session.targets(), line.source);
       Target target = co_await read_target(session.targets(), line.destination);
@@ -312,20 +338,20 @@ class Ibtracert final : public Command {
     const Lid lid = co_await lid_of(stack, to.path);
     DirectedRoute from;
     if (source.given()) from = co_await route_to_source(stack.manners(), tracer, source);
-    async::Task<TracedWay> traced = request_.mlid ? tracer.multicast(from, lid, *request_.mlid) : tracer.unicast(from, lid);
-    TracedWay trace = co_await std::move(traced);
-    refuse_unknown(tracer, trace);
+    async::Task<PacketTrace> traced = request_.mlid ? tracer.multicast(from, lid, *request_.mlid) : tracer.unicast(from, lid);
+    PacketTrace trace = co_await std::move(traced);
+    refuse_unknown(trace);
     if (trace.stuck) trace.hops.push_back(*trace.stuck);
     if (list_->is_wanted()) {
       text_->visit(list_->sink(), trace, lid, request_.mlid);
     } else {
       text_->text(emit.text(), trace, lid);
     }
-    if (trace.end == WayEnd::arrived) co_return;
+    if (trace.end == TraceEnd::arrived) co_return;
     emit.flush();
     stack.host().report(Error(trace.reason));
-    report_error(stack.manners(), tracer, trace);
-    emit.raise(trace.end == WayEnd::no_answer || trace.end == WayEnd::not_read ? Exit::incomplete : Exit::findings);
+    if (trace.error) stack.manners().report_failure(*trace.error);
+    emit.raise(trace.end == TraceEnd::no_answer || trace.end == TraceEnd::not_read ? Exit::incomplete : Exit::findings);
   }
 
   /// The directed route to the source: of a LID the way of packets to it.
@@ -333,32 +359,26 @@ class Ibtracert final : public Command {
     const Destination node = co_await manners.smp_node(source);
     const path::IbDrPath* const directed = node.path.directed();
     DirectedRoute route;
-    TracedWay before;
+    PacketTrace before;
     if (const Lid lid = node.path.ib().dlid; directed == nullptr || lid != permissive_lid) before = co_await tracer.unicast(route, lid);
-    if (before.end == WayEnd::arrived && directed != nullptr) {
+    if (before.end == TraceEnd::arrived && directed != nullptr) {
       if (route.size() + directed->hops > path::max_hops)
-        before.fail(WayEnd::too_long, "The way is longer than a directed route can be");
+        before.fail(TraceEnd::too_long, "The way is longer than a directed route can be");
       else
         route.insert(route.end(), directed->route.begin() + 1, directed->route.begin() + 1 + directed->hops);
     }
-    if (before.end == WayEnd::arrived) co_return route;
-    refuse_unknown(tracer, before);
-    report_error(manners, tracer, before);
-    throw Error(fmt::format("{} {}{}: {}", before.end == WayEnd::not_read ? "The way to the source" : "There is no way to the source",
-                            mad::target_text(node.path), before.end == WayEnd::not_read ? " is not known" : "", before.reason));
+    if (before.end == TraceEnd::arrived) co_return route;
+    refuse_unknown(before);
+    if (before.error) manners.report_failure(*before.error);
+    throw Error(fmt::format("{} {}{}: {}", before.end == TraceEnd::not_read ? "The way to the source" : "There is no way to the source",
+                            mad::target_text(node.path), before.end == TraceEnd::not_read ? " is not known" : "", before.reason));
   }
 
   /// Throws why an end of the way does not answer. A snapshot without tables has no ways: throws what it is to be taken with.
-  static void refuse_unknown(const PacketTracer& tracer, const TracedWay& trace) {
-    if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
+  static void refuse_unknown(const PacketTrace& trace) {
+    if (trace.end == TraceEnd::unreachable && trace.error) trace.error->raise();
     const auto* error = dynamic_cast<const mad::NotRead*>(trace.error.get());
-    if (trace.end == WayEnd::not_read && error != nullptr) throw Error(error->cause());
-  }
-
-  /// With -v the request that was not answered.
-  static void report_error(const Manners& manners, const PacketTracer& tracer, const TracedWay& trace) {
-    const std::shared_ptr<const mad::MadError> error = trace.end == WayEnd::no_answer ? tracer.error() : trace.error;
-    if (error && trace.end != WayEnd::arrived) manners.report_failure(*error);
+    if (trace.end == TraceEnd::not_read && error != nullptr) throw Error(error->cause());
   }
 
   Target first_, second_;
@@ -385,39 +405,37 @@ class IbtracertDiags final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     subnet::SweptTransactor transactor(session.stack().transactor(), session.targets().swept());
-    TracerOptions options = tracer_options(session.stack(), request_);
+    routing::TraceOptions options = tracer_options(session.stack(), request_);
     options.legacy = true;
-    options.warned = [&session](std::string_view function, std::string_view text) { warn(session.host().world(), function, text); };
+    options.observe = [&](const routing::TraceStep& step) {
+      text_->step(emit.text(), session.host().world(), request_.mlid.value_or(0), step);
+    };
     PacketTracer tracer(transactor, std::move(options));
     text_.emplace(DiagsTraceText{session.manners().node_name_map(), request_.simple, session.host().options().verbosity});
-    if (file_) co_return co_await trace_file(session, emit, tracer);
-    const bool found = co_await pair(session.stack(), emit.text(), tracer, source_, target_);
-    if (!found) throw DiagsFailure("Failed to get route information");
-  }
-
- private:
-  async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
-    const PortsFile file = read_file();
+    const PortsFile file = read_pairs();
     for (const PortsLine& line : file.pairs) {
       const bool found = co_await pair(session.stack(), emit.text(), tracer, line.source, line.destination);
-      if (!found) throw DiagsFailure(fmt::format("Failed to get route information at line {}", line.line));
+      if (!found) throw DiagsFailure("Failed to get route information" + (file_ ? fmt::format(" at line {}", line.line) : ""));
     }
+    if (!file_) co_return;
     if (file.bad_line) throw DiagsFailure(fmt::format("ports-file, {}, at line {} contains bad data", *file_, *file.bad_line));
     emit.text().print("{} lid/guid pairs processed from {}\n", file.pairs.size(), *file_);
   }
 
-  PortsFile read_file() const {
+ private:
+  PortsFile read_pairs() const {
+    if (!file_) return {{{source_, target_, 0}}, {}};
     try {
-      return read_ports_file(*file_, diags_ports_format);
+      return read_port_pairs(read_regular_file(*file_, longest_file), true);
     } catch (const Error&) {
       throw DiagsFailure(fmt::format("cannot open ports-file {}", *file_));
     }
   }
 
   /// Whether a way leads to its end. If not, stderr gets `what` and the reason.
-  static bool has_arrived(const Host& host, const TracedWay& trace, std::string_view what) {
-    if (trace.end != WayEnd::arrived) warn(host.world(), "get_route", fmt::format("{}: {}", what, trace.reason));
-    return trace.end == WayEnd::arrived;
+  static bool has_arrived(const Host& host, const PacketTrace& trace, std::string_view what) {
+    if (trace.end != TraceEnd::arrived) warn(host.world(), "get_route", fmt::format("{}: {}", what, trace.reason));
+    return trace.end == TraceEnd::arrived;
   }
 
   static async::Task<std::optional<Lid>> resolve(Stack& stack, std::string word, std::string_view what) {
@@ -441,25 +459,23 @@ class IbtracertDiags final : public Command {
     const std::optional<Lid> to = co_await resolve(stack, target, "destination");
     if (!to) co_return false;
     DirectedRoute route;
-    const TracedWay before = co_await tracer.unicast(route, *from);
+    const PacketTrace before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
     if (!has_arrived(stack.host(), before, "can't find a route to the src port")) co_return false;
-    if (request_.mlid) co_return co_await multicast(stack.host(), out, tracer, std::move(route), *to);
-    const TracedWay trace = co_await tracer.unicast(route, *to);
-    text_->unicast(out, trace);
-    co_return has_arrived(stack.host(), trace, "can't find a route from src to dest");
-  }
-
-  async::Task<bool> multicast(Host& host, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
-    const std::uint32_t mlid = *request_.mlid;
-    if (mlid < subnet::first_multicast_lid.value) warn(host.world(), "get_route", "invalid MLID; must be 0xc000 or larger");
-    TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
-    if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch())
-      trace.fail(WayEnd::no_way, "ibtracert from CA to CA is unsupported");
+    if (request_.mlid.value_or(permissive_lid.value) < subnet::first_multicast_lid.value)
+      warn(stack.host().world(), "get_route", "invalid MLID; must be 0xc000 or larger");
+    async::Task<PacketTrace> traced = request_.mlid ? tracer.multicast(route, *to, *request_.mlid) : tracer.unicast(route, *to);
+    PacketTrace trace = co_await std::move(traced);
+    if (!request_.mlid) {
+      text_->unicast(out, trace);
+      co_return has_arrived(stack.host(), trace, "can't find a route from src to dest");
+    }
+    if (trace.end == TraceEnd::arrived && trace.hops.empty() && !trace.from->is_switch())
+      trace.fail(TraceEnd::no_way, "ibtracert from CA to CA is unsupported");
     // Of the destination the port that answered is printed, not the port through which the packet comes.
     if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
     text_->multicast(out, trace);
-    co_return has_arrived(host, trace, "can't find a multicast route from src to dest");
+    co_return has_arrived(stack.host(), trace, "can't find a multicast route from src to dest");
   }
 
   std::string source_, target_;

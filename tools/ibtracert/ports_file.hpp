@@ -2,7 +2,6 @@
 // --ports-file: pairs of ports, one a line. Lines that are blank or begin with '#' say nothing.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,12 +19,8 @@ struct PortsFile {
   std::optional<unsigned> bad_line;  ///< where reading ended; the pairs are those before it
 };
 
-struct PortsFormat {
-  std::size_t longest_line = std::string_view::npos, longest_word = std::string_view::npos;  ///< in bytes; the rest is another line or word
-  bool quotes = true;  ///< a word in double quotes may have blanks, as names of nodes do
-};
-inline constexpr PortsFormat diags_ports_format{79, 20, false};
-
-PortsFile read_port_pairs(std::string_view text, const PortsFormat& format = {});
+/// A word in double quotes may have blanks, as names of nodes do. As `diags`, infiniband-diags reads: a quote is a letter, a line ends
+/// after 79 bytes and a word after 20, and the rest is another line or word.
+PortsFile read_port_pairs(std::string_view text, bool diags = false);
 
 }  // namespace ib::tools::tracert

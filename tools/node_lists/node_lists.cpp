@@ -29,38 +29,20 @@ namespace {
 using subnet::NodeIndex;
 using subnet::NodeKind;
 
-constexpr std::string_view blanks = " \t\n";
-
 // ibhosts, ibswitches and ibrouters of infiniband-diags are filters on the text of ibnetdiscover: each line becomes a line of the list, or
 // nothing. A topology file written or cut by hand serves as well as a fabric.
 //
 // A line of a node has the form `Ca<tab>1 "H-0002c90300001490"<tab><tab># "name"`. What stands behind the first '#' goes into the list.
 
-/// The first three words of a line; empty ones where it has fewer.
-std::array<std::string_view, 3> words_of(std::string_view line) {
-  std::array<std::string_view, 3> words;
-  for (std::string_view& word : words) {
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    word = line.substr(0, line.find_first_of(blanks));
-    line.remove_prefix(word.size());
-  }
-  return words;
-}
-
-/// The text behind the first '#' and its blanks; the whole line if it has no '#'.
-std::string_view remark_of(std::string_view line) {
-  const auto at = line.find('#');
-  if (at == std::string_view::npos) return line;
-  line.remove_prefix(at + 1);
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  return line;
-}
-
-/// The text from the first "port 0" on describes that port; the blank before it is removed.
-std::string switch_remark(std::string_view remark) {
-  const auto at = remark.find("port 0");
-  if (at == std::string_view::npos) return fmt::format(" {}", remark);
-  return fmt::format("{} {}", remark.substr(0, at == 0 ? 0 : at - 1), remark.substr(at));
+/// The text behind the first '#' and its blanks; the whole line if it has no '#'. For a switch a blank precedes it, or stands once more in
+/// the place of the one before the text from the first "port 0" on, which describes that port.
+std::string remark_of(std::string_view line, NodeKind kind) {
+  if (const auto at = line.find('#'); at != std::string_view::npos)
+    line.remove_prefix(std::min(line.find_first_not_of(" \t", at + 1), line.size()));
+  if (kind != NodeKind::sw) return std::string(line);
+  const auto port = line.find("port 0");
+  if (port == std::string_view::npos) return fmt::format(" {}", line);
+  return fmt::format("{} {}", line.substr(0, port == 0 ? 0 : port - 1), line.substr(port));
 }
 
 std::string_view head_of(NodeKind kind) { return kind == NodeKind::sw ? "Switch" : kind == NodeKind::router ? "Rt" : "Ca"; }
@@ -77,10 +59,11 @@ bool is_complaint(std::string_view line) {
 /// node of this kind.
 void list_topology_line(std::string& out, std::string_view line, NodeKind kind) {
   if (!line.starts_with(head_of(kind))) return;
-  const auto words = words_of(line);
+  std::vector<std::string_view> words = split(line, " \t\n");
+  std::erase(words, std::string_view());
+  words.resize(std::max<std::size_t>(words.size(), 3));
   const std::string_view guid = words[2].size() > 3 ? words[2].substr(3, 16) : std::string_view();
-  const std::string remark = kind == NodeKind::sw ? switch_remark(remark_of(line)) : std::string(remark_of(line));
-  fmt::format_to(std::back_inserter(out), "{}\t: 0x{} ports {} {}\n", words[0], guid, words[1], remark);
+  fmt::format_to(std::back_inserter(out), "{}\t: 0x{} ports {} {}\n", words[0], guid, words[1], remark_of(line, kind));
 }
 
 /// Appends the line of the list for each line of `text`, and copies the error messages of ibnetdiscover that stand in it.
@@ -91,88 +74,33 @@ void list_topology(std::string& out, std::string_view text, NodeKind kind) {
   }
 }
 
-std::vector<NodeLine> lines_of(const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
-  std::vector<NodeLine> lines;
-  lines.reserve(nodes.size());
-  for (const NodeIndex at : nodes) lines.push_back({&fabric, at});
-  return lines;
-}
-
-struct ListingReport final : FabricReport {
-  using FabricReport::FabricReport;
-  std::vector<NodeIndex> nodes;
+struct NodesReport final : FabricReport {
+  /// `ports`: nodes come with their ports and links, else one a line.
+  NodesReport(const Fabric& of, bool ports) : FabricReport(of), with_ports(ports) {}
 
   void visit(report::Sink& sink) const override {
-    report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines_of(fabric, nodes));
+    with_ports ? visit_nodes(sink, nodes, known_ports()) : report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines());
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
     const formats::TopologyText text(fabric.subnet, &fabric.names);
     for (const NodeIndex at : nodes) {
-      text.summary(out.buffer(), at);
+      with_ports ? text.node(out.buffer(), at) : text.summary(out.buffer(), at);
       out.write({});
     }
   }
-};
+  std::vector<NodeLine> lines() const {
+    std::vector<NodeLine> lines;
+    for (const NodeIndex at : nodes) lines.push_back({&fabric, at});
+    return lines;
+  }
 
-struct NodeReport final : FabricReport {
-  using FabricReport::FabricReport;
+  bool with_ports;
   std::vector<NodeIndex> nodes;
-
-  void visit(report::Sink& sink) const override {
-    visit_nodes(sink, nodes, known_ports());
-    visit_failures(sink);
-  }
-  void text(TextOut& out) const override {
-    for (const NodeIndex at : nodes) formats::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
-    out.write({});
-  }
 };
 
 /// What python-rdma calls the parts of the fabric that are read.
 constexpr std::string_view list_read = "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology";
-
-std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, subnet::NodeKinds kinds) {
-  std::vector<NodeIndex> nodes = subnet::by_guid(subnet, std::nullopt);
-  std::erase_if(nodes, [&](NodeIndex at) { return !kinds.has(subnet.node(at).kind()); });
-  return nodes;
-}
-
-/// What a list of nodes of these kinds needs of the fabric. The ports of CAs and routers are not needed.
-subnet::DiscoverNeeds needs_of_list(subnet::NodeKinds kinds, bool json) {
-  subnet::DiscoverNeeds needs;
-  needs.descriptions = kinds;
-  needs.switch_infos = kinds.has(NodeKind::sw);
-  needs.end_ports = needs.switch_infos ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
-  needs.links = json;  // the routes
-  return needs;
-}
-
-/// The words of the scripts that infiniband-diags has by these names.
-struct ScriptWords {
-  bool usage{};                     ///< the words are wrong: print the usage
-  std::optional<std::string> file;  ///< a topology file in the place of the fabric
-  std::vector<std::string> passed;  ///< on to ibnetdiscover, options and their values
-};
-
-ScriptWords read_script_words(const std::vector<std::string>& words) {
-  ScriptWords read;
-  for (std::size_t at = 0; at < words.size() && !read.usage; ++at) {
-    const std::string& word = words[at];
-    const bool takes_value =
-        std::ranges::count(std::array<std::string_view, 8>{"-y", "--m_key", "-P", "--Port", "-C", "--Ca", "-t", "--timeout"}, word) > 0;
-    if (takes_value) {
-      read.usage = at + 1 >= words.size() || words[at + 1].starts_with('-');
-      if (read.usage) break;
-      read.passed.insert(read.passed.end(), {word, words[++at]});
-    } else if (word.starts_with('-') || read.file) {
-      read.usage = true;
-    } else {
-      read.file = word;
-    }
-  }
-  return read;
-}
 
 class ListNodes : public Command {
  public:
@@ -188,13 +116,18 @@ class ListNodes : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     auto table = table_of<NodeLine>(node_columns(), shown_);
-    discovery_.needs = needs_of_list(kinds_, emit.json() || shown_.given());
+    subnet::DiscoverNeeds& needs = discovery_.needs;  // not the ports of CAs and routers
+    needs.descriptions = kinds_;
+    needs.switch_infos = kinds_.has(NodeKind::sw);
+    needs.end_ports = needs.switch_infos ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
+    needs.links = emit.json() || shown_.given();  // the routes
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    ListingReport report(fabric);
-    report.nodes = nodes_of(fabric.subnet, kinds_);
+    NodesReport report(fabric, false);
+    report.nodes = subnet::by_guid(fabric.subnet, std::nullopt);
+    std::erase_if(report.nodes, [&](NodeIndex at) { return !kinds_.has(fabric.subnet.node(at).kind()); });
     if (shown_.given()) {
-      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, report.nodes), session.host().world().out));
+      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), report.lines(), session.host().world().out));
     } else {
       emit(report);
     }
@@ -207,41 +140,24 @@ class ListNodes : public Command {
   TableOptions shown_;
 };
 
-/// Sets `common` from the options of infiniband-diags' ibnetdiscover that a script passes to it.
-void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common) {
-  OptionSet set("ibnetdiscover");
-  set.without("DGKLs");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  read_diags_line(set, common, argv);
-}
-
 /// ibhosts, ibswitches or ibrouters of infiniband-diags, which are scripts. ibnodes runs two of them, one after the other.
 class ListScripts final : public Command {
  public:
   explicit ListScripts(std::vector<NodeKind> scripts) : scripts_(std::move(scripts)) {}
 
   void diags_options(OptionSet& set, CommonOptions& common) override {
-    set.script([this, &common](const std::vector<std::string>& words) {
-      words_ = read_script_words(words);
-      if (words_.usage || words_.file) return;
-      try {
-        read_ibnetdiscover_words(words_.passed, common);
-      } catch (const DiagsFailure& failure) {
-        failure_ = failure.message();
-      }
-    });
+    set.script([this, &common](const std::vector<std::string>& words) { read(words, common); });
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     TextOut& out = emit.text();
-    if (words_.usage) {
+    if (usage_) {
       for (const NodeKind kind : scripts_)
         out.print("Usage: {} [-h] [FILE | [-y M_KEY] [-C CA] [-P PORT] [-t MILLISECONDS]]\n", name_of(kind));
       emit.set_diags_status(diags_failed);
       co_return;
     }
-    if (words_.file) co_return list_file(session.host(), emit);
+    if (file_) co_return list_file(session.host(), emit);
     LibibnetdiscFabric fabric;
     if (failure_.empty()) co_await sweep(session, fabric);
     if (failure_.empty()) co_return list_fabric(fabric, out);
@@ -252,6 +168,33 @@ class ListScripts final : public Command {
   }
 
  private:
+  /// A script takes a topology file in the place of the fabric, or options of ibnetdiscover, which it passes on.
+  void read(const std::vector<std::string>& words, CommonOptions& common) {
+    constexpr std::array<std::string_view, 8> with_value{"-y", "--m_key", "-P", "--Port", "-C", "--Ca", "-t", "--timeout"};
+    std::vector<std::string> passed;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+      const bool takes_value = std::ranges::find(with_value, words[at]) != with_value.end();
+      if (takes_value && at + 1 < words.size() && !words[at + 1].starts_with('-')) {
+        passed.insert(passed.end(), {words[at], words[at + 1]});
+        ++at;
+      } else if (words[at].starts_with('-') || file_) {
+        usage_ = true;
+      } else {
+        file_ = words[at];
+      }
+    }
+    if (usage_ || file_) return;
+    OptionSet set("ibnetdiscover");
+    set.without("DGKLs");
+    std::vector<char*> argv;
+    for (std::string& word : passed) argv.push_back(word.data());
+    try {
+      read_diags_line(set, common, argv);
+    } catch (const DiagsFailure& failure) {
+      failure_ = failure.message();
+    }
+  }
+
   static std::string_view name_of(NodeKind kind) {
     return kind == NodeKind::ca ? "ibhosts" : kind == NodeKind::sw ? "ibswitches" : "ibrouters";
   }
@@ -292,13 +235,13 @@ class ListScripts final : public Command {
     constexpr std::size_t longest = std::size_t{1} << 30;
     for (const NodeKind kind : scripts_) {
       try {
-        const std::string text = read_regular_file(*words_.file, longest);
+        const std::string text = read_regular_file(*file_, longest);
         std::string list;
         list_topology(list, text, kind);
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, which the scripts use to read it.
-        print_on_stderr(host.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
+        print_on_stderr(host.world(), fmt::format("cat: {}: {}\n", printable_words(*file_), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
         print_on_stderr(host.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
@@ -308,7 +251,8 @@ class ListScripts final : public Command {
   }
 
   std::vector<NodeKind> scripts_;  ///< what they list
-  ScriptWords words_;
+  bool usage_{};                   ///< the words are wrong: print the usage
+  std::optional<std::string> file_;
   std::string failure_;  ///< what ibnetdiscover prints before it gives up
 };
 
@@ -330,7 +274,7 @@ class PrintNode final : public ListNodes {
     discovery_.needs.switch_infos = kind_ == NodeKind::sw;
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    NodeReport report(fabric);
+    NodesReport report(fabric, true);
     for (const TargetPort& one : targets_)
       one.target.path ? report.nodes.push_back(find(fabric, one.target)) : add_matches(fabric, one, report.nodes);
     emit(report);

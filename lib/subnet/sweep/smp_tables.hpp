@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <vector>
 
 #include "async/task.hpp"
@@ -58,6 +59,9 @@ class ForwardingTable {
   std::uint16_t top() const { return top_; }            ///< LinearFDBTop or MulticastFDBTop as the switch reports it
   unsigned first() const { return first_; }
   unsigned end() const { return end_; }
+  auto lids() const {
+    return std::views::iota(first_, end_) | std::views::transform([](unsigned lid) { return Lid{static_cast<std::uint16_t>(lid)}; });
+  }
   bool covers(Lid lid) const { return lid.value >= first_ && lid.value < end_; }
   /// Whether the switch has an entry for `lid`, be it in this table or outside of the range that is wanted.
   bool exists(Lid lid) const { return lid.value >= lowest_ && lid.value < all_; }
@@ -119,6 +123,7 @@ class MulticastTable final : public ForwardingTable {
   std::vector<std::uint8_t> members(Lid mlid) const;
   /// The port mask of `mlid` at `position`. Bit n is port 16 · position + n.
   std::uint16_t mask(Lid mlid, unsigned position) const;
+  bool is_member(Lid mlid, unsigned port) const { return (mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0; }
   /// Calls use(mlid, position, mask) for each part of a port mask that has a port.
   template <class F>
   void each_mask(F&& use) const {

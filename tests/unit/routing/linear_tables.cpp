@@ -54,7 +54,7 @@ TEST_CASE("the entries of a switch are those for LIDs of ports, to ports that it
   made.set_switch_lid(0, 4);
   made.lft = {{{0, 1}, 1}, {{0, 2}, 255}, {{0, 4}, 0}};
   const Network network(made.subnet);
-  const std::vector<Entry> entries = entries_of(network, made.tables(), 0);
+  const std::vector<ForwardingEntry> entries = entries_of(network, made.tables(), 0);
   REQUIRE(entries.size() == 2);
   CHECK((entries[0].lid == Lid{1} && entries[0].port == 1));
   CHECK((entries[1].lid == Lid{4} && entries[1].port == 0));

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "routing/balance.hpp"
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
@@ -175,6 +176,23 @@ TEST_CASE("tiers: a host on a spine makes no leaf of it, and a leaf with few hos
   made.link_switches(5, 8, 3, 4);
   made.add_host(5, 1, 21);
   CHECK(made.tiers() == std::vector<std::uint32_t>{0, 0, 0, 1, 1, 0});
+}
+
+TEST_CASE("when a switch is balanced") {
+  const auto unbalanced = [](std::vector<unsigned> uses, unsigned in_use, bool deeper) {
+    SwitchUse found;
+    found.in_use = in_use;
+    for (unsigned at = 0; at < uses.size(); ++at) found.ports.push_back({at + 1, uses[at]});
+    return is_unbalanced(found, deeper);
+  };
+  CHECK_FALSE(unbalanced({}, 0, false));
+  CHECK_FALSE(unbalanced({3, 4, 3}, 3, false));
+  CHECK(unbalanced({3, 5, 3}, 3, false));
+  CHECK(unbalanced({9, 9, 0, 0}, 4, true));  // too small to look deeper
+  CHECK_FALSE(unbalanced({9, 9, 0, 0}, 14, true));
+  CHECK(unbalanced({9, 9, 1, 0}, 14, true));
+  CHECK_FALSE(unbalanced({9, 9, 9, 9, 9, 9, 9, 4, 4, 4, 4, 4, 4, 5}, 14, true));  // two halves
+  CHECK(unbalanced({9, 9, 9, 9, 9, 9, 9, 4, 4, 4, 4, 4, 4, 6}, 14, true));
 }
 
 }  // namespace routing_load_tests

@@ -88,7 +88,7 @@ TEST_CASE("the entries of a switch are those for LIDs that ports have, by ports 
   bench.fabric.node(leaf1).lft[1] = 255;  // no way to the spine
   CHECK(bench.read().empty());
   std::vector<unsigned> lids, ports;
-  for (const Entry& entry : entries_of(bench.network, *bench.linear, bench.at(leaf1))) {
+  for (const ForwardingEntry& entry : entries_of(bench.network, *bench.linear, bench.at(leaf1))) {
     lids.push_back(entry.lid.value);
     ports.push_back(entry.port);
     CHECK(entry.owner == bench.sweep.subnet.find_lid(entry.lid));

@@ -15,7 +15,6 @@
 #include "support/fake_sa.hpp"
 #include "support/fake_sysfs.hpp"
 #include "support/program.hpp"
-#include "tools/check_lft_balance/balance.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/ibtracert/ports_file.hpp"
 
@@ -375,7 +374,7 @@ TEST_CASE("ibtracert: pairs of a file") {
   CHECK(pairs.pairs[1].source == "3");
   CHECK(pairs.pairs[1].line == 4);
   CHECK(pairs.bad_line == 6U);
-  CHECK(read_port_pairs("123456789012345678901 2", ib::tools::tracert::diags_ports_format).pairs.at(0).destination == "1");
+  CHECK(read_port_pairs("123456789012345678901 2", true).pairs.at(0).destination == "1");
   const auto names = read_port_pairs("fe80::506b:4b03:0010:0001 \"leaf 12\"\n\"\" 2\n\"open 3\n");
   REQUIRE(names.pairs.size() == 1);
   CHECK(names.pairs[0].source + " to " + names.pairs[0].destination == "fe80::506b:4b03:0010:0001 to leaf 12");
@@ -436,25 +435,6 @@ TEST_CASE("ibfindnodesusing: the nodes whose packets use a link") {
   CHECK(found["ends"][0]["destinations"].size() == 2);
   CHECK(found["ends"][1]["port_num"] == 1);
   CHECK(json::parse(ibtool(s.fabric, {"ibfindnodesusing", "-a", "--json", "2", "3"}).out)["ends"][0]["destinations"].size() == 4);
-}
-
-TEST_CASE("check_lft_balance: when a switch is balanced") {
-  using namespace ib::tools::balance;
-  const auto unbalanced = [](std::vector<unsigned> uses, unsigned in_use, bool deeper) {
-    SwitchUse found;
-    found.in_use = in_use;
-    for (unsigned at = 0; at < uses.size(); ++at) found.ports.push_back({at + 1, uses[at]});
-    judge(found, deeper);
-    return found.unbalanced;
-  };
-  CHECK_FALSE(unbalanced({}, 0, false));
-  CHECK_FALSE(unbalanced({3, 4, 3}, 3, false));
-  CHECK(unbalanced({3, 5, 3}, 3, false));
-  CHECK(unbalanced({9, 9, 0, 0}, 4, true));  // too small to look deeper
-  CHECK_FALSE(unbalanced({9, 9, 0, 0}, 14, true));
-  CHECK(unbalanced({9, 9, 1, 0}, 14, true));
-  CHECK_FALSE(unbalanced({9, 9, 9, 9, 9, 9, 9, 4, 4, 4, 4, 4, 4, 5}, 14, true));  // two halves
-  CHECK(unbalanced({9, 9, 9, 9, 9, 9, 9, 4, 4, 4, 4, 4, 4, 6}, 14, true));
 }
 
 TEST_CASE("check_lft_balance: the fabric itself, and files") {
