@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
 #include "iba/types.hpp"
+#include "report/sink.hpp"
 #include "subnet/model/model.hpp"
 #include "subnet/model/rate.hpp"
 
@@ -111,6 +113,21 @@ class RowDifference {
   const CounterRow& now_;
   std::optional<double> octets_per_second_, error_seconds_, traffic_seconds_;
 };
+
+/// Members that only some lists of counters have.
+struct GrowthMembers {
+  bool has_index{};
+  std::optional<std::uint32_t> index{};      ///< of an element of an array; absent: the counter is none
+  std::optional<std::uint64_t> threshold{};  ///< what the counter exceeds; absent: it is not a member
+};
+
+/// Writes an element of an array: `counter`, `count`, `change`, `delta`, `per_second`, and what `members` says.
+void visit_growth(report::Sink& sink, const CounterChange& change, const GrowthMembers& members = {});
+
+/// The line of a counter, whose name `label` has its dots already: "PortXmitData:....123      (+ 4.000/s)".
+std::string growth_line(std::string_view label, const CounterChange& change);
+/// " [PortXmitData + 123 (4.000/s)]"; " [PortXmitData reset]" if it was reset, and the like. Nothing if the counter did not grow.
+std::string growth_words(std::string_view label, const CounterChange& change);
 
 // What is kept from one reading to the next: the last row of each port, and what PMAs can do. It outlives models: its key is the GUID of a
 // node and the number of a port, so that a fabric may be swept again between two readings.

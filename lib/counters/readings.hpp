@@ -136,6 +136,12 @@ std::shared_ptr<const Error> why_not(const PmaProblem& problem);
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
                                  const ReadingPlan& plan);
 
+/// Reads the counters of one PortSelect of the PMA at `pma` with as few requests as possible: with Counts::all or Counts::traffic from the
+/// attribute with the widest fields, with Counts::errors from PortCounters only. ClassPortInfo is requested only where the answer depends
+/// on it. all_ports is for a switch with `num_ports` ports: if its PMA lacks AllPortSelect, all ports are read and summed up.
+async::Task<mad::Result<CounterRow>> read_row(mad::Transactor& transactor, path::Path pma, std::uint8_t select, unsigned num_ports,
+                                              ReadingPlan::Counts counts);
+
 /// Reads, and clears, as `plan` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<NodeIndex> nodes,
                                    ReadingPlan plan, subnet::SurveyOptions options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A subnet as text in the topology format of ibtool: a block for each node, a line for each linked port, GUIDs in three-colon
-// form. Also the one-line listings of nodes. The functions append to a buffer of the caller. The caller writes the buffer out
-// from time to time, so that the text of a large fabric is never in memory as a whole.
+// A subnet as text in the topology format of ibtool or of infiniband-diags: a block for each node, a line for each linked port. Also the
+// one-line listings of nodes. The functions append to a buffer of the caller. The caller writes the buffer out from time to time, so that
+// the text of a large fabric is never in memory as a whole.
 //
 // Such a listing is also read back into a model, in the form of ibtool or of infiniband-diags: nodes with their descriptions,
 // links, port GUIDs, LIDs, LMCs and the rate of each link (Node::is_listed). All else is not known: states, what ports support, ports
@@ -9,12 +9,15 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/model.hpp"
 #include "subnet/model/names.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::formats {
@@ -22,16 +25,30 @@ namespace ib::formats {
 /// The text of a rate: "4xQDR"; "?" for unknown parts.
 std::string rate_text(const subnet::LinkRate& rate);
 
-/// Writes the text of one subnet.
-class TopologyText {
+/// What the texts of both dialects have in common.
+class TopologyWriter {
  public:
-  /// All arguments must outlive the object; `names` may be null.
-  TopologyText(const subnet::Subnet& subnet, const subnet::NodeNameMap* names) : subnet_(subnet), names_(names) {}
+  /// Both arguments must outlive the object. Only TopologyText takes null for `names`.
+  TopologyWriter(const subnet::Subnet& subnet, const subnet::NodeNameMap* names) : subnet_(subnet), names_(names) {}
 
   /// Adds speed, width and VL codes to each link.
   bool full = false;
   /// Names boxes, slots and external ports if not null.
   const subnet::Grouping* grouping = nullptr;
+
+ protected:
+  void codes(std::string& out, const subnet::Port& port, bool has_speed) const;
+  std::string extension(subnet::PortIndex at) const;
+  std::string port0(subnet::NodeIndex at, bool is_switch) const;
+
+  const subnet::Subnet& subnet_;
+  const subnet::NodeNameMap* names_;
+};
+
+/// The text of ibtool, with GUIDs in three-colon form.
+class TopologyText : public TopologyWriter {
+ public:
+  using TopologyWriter::TopologyWriter;
 
   /// Appends the comment at the top.
   void header(std::string& out, std::time_t now) const;
@@ -53,11 +70,44 @@ class TopologyText {
  private:
   std::string name(subnet::NodeIndex at) const;
   std::string port_name(subnet::PortIndex at) const;
-  std::string extension(subnet::PortIndex at) const;
-  std::string port0(subnet::NodeIndex at) const;
+};
 
-  const subnet::Subnet& subnet_;
-  const subnet::NodeNameMap* names_;
+/// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
+
+/// The text of infiniband-diags' ibnetdiscover, with hexadecimal GUIDs. In descriptions, a blank replaces each character that cannot be
+/// printed; they are cut to 63 characters.
+class DiagsTopology : public TopologyWriter {
+ public:
+  using TopologyWriter::TopologyWriter;
+
+  const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
+  std::time_t time{};                          ///< of the fabric, for the comment at the top
+
+  /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
+  /// `drain` is called from time to time. It may remove the text from `out`.
+  void topology(std::string& out, std::span<const subnet::NodeIndex> nodes, const std::function<void()>& drain) const;
+  /// Appends the block of a node. `host` is the name of the host to which a Xsigo box belongs, or empty. Each line begins with `prefix`.
+  void block(std::string& out, subnet::NodeIndex at, std::string_view prefix, std::string_view host = {}) const;
+  /// Appends the block without its ports. The last line begins with `detail_prefix`.
+  void head(std::string& out, subnet::NodeIndex at, std::string_view prefix, std::string_view detail_prefix,
+            std::string_view host = {}) const;
+  /// Appends the last line of a head, without its line break.
+  void detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
+  void port(std::string& out, subnet::PortIndex at, std::string_view prefix) const;
+  void listed(std::string& out, subnet::NodeIndex at) const;
+  void ports(std::string& out, subnet::NodeIndex at) const;
+  /// A line of -s: "DR path slid 0; dlid 0; 0,1 -> new Switch {…} portnum 0 lid 0-0 """.
+  void step(std::string& out, const subnet::LegacyStep& step) const;
+
+ private:
+  std::string clean(subnet::NodeIndex at) const;
+  std::string name(subnet::NodeIndex at) const { return diags_node_name(subnet_.node(at), *names_); }
+  bool as_switch(subnet::NodeIndex at) const;
+  void header(std::string& out) const;
+  void chassis(std::string& out, const subnet::Chassis& box) const;
+  void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
+  std::string rate(subnet::PortIndex at, subnet::PortIndex end_port, std::string_view between) const;
 };
 
 /// Whether `text` looks like such a listing: its first line that is not empty is a comment or `vendid=…`.

@@ -57,7 +57,7 @@ bool is_label_name(std::string_view name) {
   return std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c); });
 }
 
-std::string constant_labels(const std::vector<std::pair<std::string, std::string>>& labels) {
+std::string constant_labels(const Labels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
     text += name + "=\"";

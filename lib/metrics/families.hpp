@@ -49,8 +49,10 @@ void append_label_value(std::string& out, std::string_view text);
 /// Whether `name` may be the name of a label that a user adds: [a-zA-Z_][a-zA-Z0-9_]*, and not reserved by two leading underscores.
 bool is_label_name(std::string_view name);
 
+/// Names and values.
+using Labels = std::vector<std::pair<std::string, std::string>>;
 /// The text of labels that all samples bear: `fabric="hpc1",`, empty where there are none.
-std::string constant_labels(const std::vector<std::pair<std::string, std::string>>& labels);
+std::string constant_labels(const Labels& labels);
 
 class Exposition;
 

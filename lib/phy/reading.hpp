@@ -49,6 +49,11 @@ class VsKeys {
   std::map<Guid, std::uint64_t> by_guid_;
 };
 
+/// Requests the NodeInfo of the node at the end of `path`, for which a key is, and means this node by `path` from now on
+/// (subnet::mean_node()). Returns the key of the node, or of the port that answered. Throws Error where no SMP shows which node it is,
+/// subnet::WrongNode, and MadError if there is no answer: then no key may be sent.
+async::Task<std::uint64_t> identify_for_key(mad::Transactor& smps, const VsKeys& keys, path::Path& path);
+
 // How many planes the ports of devices have. From XDR on a port may be several planes of lanes, each with its own links and errors.
 // ExtendedNodeInfo says so; the vendor's general capabilities say which device has that attribute. HierarchyInfo is not read: how its
 // records are divided into selector and value is in no open source.

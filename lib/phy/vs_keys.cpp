@@ -5,12 +5,14 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/parse.hpp"
 #include "iba/text.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::phy {
 
@@ -42,6 +44,14 @@ std::uint64_t VsKeys::of(Guid node, Guid port) const {
   for (const Guid guid : {node, port})
     if (const auto key = by_guid_.find(guid); key != by_guid_.end()) return key->second;
   return of_all_;
+}
+
+async::Task<std::uint64_t> identify_for_key(mad::Transactor& smps, const VsKeys& keys, path::Path& path) {
+  if (!subnet::takes_smps(path)) throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
+  mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(smps, path);
+  const smp::NodeInfo info = std::move(found).take();
+  subnet::mean_node(path, info);
+  co_return keys.of(info.node_guid, info.port_guid);
 }
 
 }  // namespace ib::phy

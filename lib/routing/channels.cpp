@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
+#include <utility>
+
+#include "iba-gen/smp.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 
 namespace ib::routing {
 
@@ -408,6 +413,52 @@ Digraph LaneGraph::graph() const {
     }
   }
   return graph;
+}
+
+namespace {
+
+/// The number of VLs for data (IBA 14.2.5.6: PortInfo.OperationalVLs); packets on others are discarded. All where it is not known.
+unsigned data_lane_count(smp::VLCap operational) {
+  const auto code = static_cast<unsigned>(operational);
+  return code >= 1 && code <= 4 ? 1U << (code - 1) : dropped_vl;
+}
+
+async::Task<mad::Result<bool>> read_lane_rows(subnet::SurveyPort port, const Network& network, const WantedLanes& of, SlToVlTables& lanes) {
+  const unsigned count = data_lane_count(network.subnet().port(port.index).info().operational_vls);
+  std::vector<std::uint32_t> modifiers;
+  for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
+  const subnet::SmpBlocks blocks =
+      co_await subnet::try_read_smp_blocks(port.transactor, port.path, smp::SLToVLMappingTable::info(), modifiers);
+  for (std::size_t i = 0; i < of.in.size(); ++i) {
+    if (std::ranges::binary_search(blocks.unread, i)) continue;
+    const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
+    std::array<std::uint8_t, sl_count> vls{};
+    for (unsigned sl = 0; sl < sl_count; ++sl) {
+      const auto vl = static_cast<std::uint8_t>(row[sl]);
+      vls[sl] = vl < count ? vl : dropped_vl;
+    }
+    lanes.set(of.at, network.switches()[of.at].slots, of.in[i], of.out, vls);
+  }
+  if (blocks.error) co_return blocks.error;
+  co_return true;
+}
+
+}  // namespace
+
+async::Task<subnet::Failures> read_lanes(mad::Transactor& transactor, const Network& network, std::vector<WantedLanes> ports,
+                                         SlToVlTables& lanes, subnet::SurveyOptions options) {
+  std::unordered_map<subnet::PortIndex, const WantedLanes*> by_port;
+  std::vector<subnet::PortIndex> to;
+  for (const WantedLanes& of : ports) {
+    const subnet::PortIndex at = network.port_of(network.port_id(of.at, of.out));
+    by_port[at] = &of;
+    if (!of.in.empty()) to.push_back(at);
+  }
+  const subnet::SurveyQuestion<bool> question = [&](subnet::SurveyPort port) {
+    return read_lane_rows(port, network, *by_port.at(port.index), lanes);
+  };
+  subnet::Surveyed<bool> surveyed = co_await subnet::survey(transactor, network.subnet(), std::move(to), std::move(options), question);
+  co_return std::move(surveyed.failures);
 }
 
 }  // namespace ib::routing

@@ -90,6 +90,11 @@ struct WantedLanes {
 /// The tables that LaneGraph looks at. `ports`: ports in cycles of channels.graph().
 std::vector<WantedLanes> wanted_lanes(const Channels& channels, std::span<const PortId> port_ids, bool with_switches);
 
+/// Reads the SLtoVL mapping tables of `ports` into `lanes`. Returns what failed. `options.way` is smp. `network` and `lanes` must outlive
+/// the task.
+async::Task<subnet::Failures> read_lanes(mad::Transactor& transactor, const Network& network, std::vector<WantedLanes> ports,
+                                         SlToVlTables& lanes, subnet::SurveyOptions options);
+
 struct LoopChannel {
   PortId port_id{};
   std::optional<std::uint8_t> vl;  ///< nothing where lanes were not looked at

@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mad/error.hpp"
+#include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
+#include "subnet/model/port_paths.hpp"
+
 namespace ib::routing {
 
 /// The switches reached by packets that enter the network at one switch.
@@ -260,6 +265,32 @@ std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers
   for (const Lid mlid : tables.groups()) all.insert(mlid);
   for (const auto& [mlid, members] : known.members) all.insert(Lid{mlid});
   return {all.begin(), all.end()};
+}
+
+async::Task<std::vector<sa::MCMemberRecord>> read_group_records(mad::Transactor& transactor, std::string& why) {
+  std::vector<sa::MCMemberRecord> records;
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    why = subnet::no_sa_is_known;
+    co_return records;
+  }
+  try {
+    const sa::MCMemberRecord::Query query;
+    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+    if (!answer && sa::is_no_records(answer.error())) co_return records;
+    if (!answer) {
+      why = answer.error().message();
+    } else if (answer->torn) {
+      why = "the table of the subnet administrator did not arrive whole";
+    } else {
+      records = answer->records;
+    }
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error& error) {  // an answer that contradicts itself, or without its end
+    why = error.message();
+  }
+  co_return records;
 }
 
 }  // namespace ib::routing

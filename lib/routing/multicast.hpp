@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -105,5 +106,8 @@ struct GroupMembers {
 
 /// The MLIDs with an entry or with members, in ascending order.
 std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers& known);
+
+/// All MCMemberRecords of the SA. Empty without an SA or a whole table, for the reason `why`. Throws SysError.
+async::Task<std::vector<sa::MCMemberRecord>> read_group_records(mad::Transactor& transactor, std::string& why);
 
 }  // namespace ib::routing

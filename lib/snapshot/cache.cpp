@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +21,7 @@
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -53,6 +56,14 @@ std::string place_of(const path::Path& path) {
 
 std::string nodes_text(std::size_t count) { return fmt::format("{} node{}", count, count == 1 ? "" : "s"); }
 
+/// Why a cache must not replace `file`, as a sentence; empty if `snapshot`, which is of this file and may be null, is a cache. `why`: the
+/// reason why the fabric is not taken from it, if there is one.
+std::string why_not_replaced(const std::string& file, Snapshot* snapshot, std::string_view why) {
+  if (snapshot != nullptr && snapshot->is_cache()) return {};
+  return fmt::format("{} was made by ibtool snapshot, and a cache does not replace it{}{}: only ibtool snapshot {} does", in_quotes(file),
+                     why.empty() ? "" : "; ", why, escaped(file));
+}
+
 std::string kept_as(const std::string& file) { return fmt::format("it is kept as {}", in_quotes(file + '~')); }
 
 }  // namespace
@@ -81,7 +92,7 @@ void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
     writer_.emplace(file_, keys_, nullptr, clock_);
     if (is_snapshot_file(file_)) {  // which may have come since the sweep began; from now on the writer keeps others away
       Snapshot old(file_);
-      if (const std::string why = why_not_replaced(old, {}); !why.empty()) throw Error(why);
+      if (const std::string why = why_not_replaced(file_, &old, {}); !why.empty()) throw Error(why);
     }
     writer_->put_cache_mark();
     writer_->put_origin(end_port());
@@ -179,6 +190,9 @@ mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) 
   co_return live;
 }
 
+namespace {
+
+/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can.
 std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms) {
   const sys::EndPort& then = snapshot.end_port();
   if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
@@ -193,13 +207,51 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
   return {};
 }
 
-std::string not_replaced(const std::string& file, std::string_view why) {
-  return fmt::format("{} was made by ibtool snapshot, and a cache does not replace it{}{}: only ibtool snapshot {} does", in_quotes(file),
-                     why.empty() ? "" : "; ", why, escaped(file));
+/// Whether all nodes that did not answer when a fabric was stored are still silent.
+async::Task<bool> is_silent_as_then(const CacheTerms& terms, const subnet::SweptSubnet& stored) {
+  const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
+  if (std::ranges::none_of(stored.failures, is_silence)) co_return true;
+  if (!terms.smps) co_return false;
+  const bool silent = co_await subnet::are_still_silent(terms.smps(), stored.subnet, stored.failures, terms.start);
+  co_return silent;
 }
 
-std::string why_not_replaced(Snapshot& snapshot, std::string_view why) {
-  return snapshot.is_cache() ? std::string() : not_replaced(snapshot.file(), why);
+}  // namespace
+
+bool has_cache_file(const std::string& file) {
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) return false;
+  const bool is_link = S_ISLNK(status.st_mode), is_regular = S_ISREG(status.st_mode);
+  const bool is_foreign = status.st_uid != ::geteuid() && status.st_uid != 0;
+  const std::string_view why = is_link                                       ? "is a symbolic link"
+                               : !is_regular                                 ? ""
+                               : (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ? "may be written by other users"
+                               : is_foreign                                  ? "belongs to another user"
+                                                                             : "";
+  if (!why.empty()) throw Error(fmt::format("{} {}", in_quotes(file), why));
+  if (is_regular && status.st_size == 0) return false;
+  if (!is_snapshot_file(file)) const Snapshot refused(file);  // throws: no other kind of file will do
+  return true;
+}
+
+async::Task<CachedFabric> read_cache(std::string file, CacheTerms terms) {
+  CachedFabric cache;
+  std::string& why = cache.why_unfit;
+  try {
+    cache.snapshot = std::make_unique<Snapshot>(file);
+    if (!terms.refresh) cache.fabric = cache.snapshot->read_fabric(&terms.port);
+  } catch (const UsageError& error) {
+    why = error.message();
+    cache.is_damaged = true;
+  }
+  if (terms.refresh && !cache.is_damaged) why = "all is read again";
+  if (why.empty()) why = why_unfit(*cache.snapshot, cache.fabric, terms);
+  if (why.empty()) {
+    const bool is_silent = co_await is_silent_as_then(terms, cache.fabric);
+    if (!is_silent) why = "what did not answer when it was read may do so now";
+  }
+  if (!why.empty()) cache.why_kept = why_not_replaced(file, cache.snapshot.get(), why);
+  co_return cache;
 }
 
 std::optional<std::string> why_old_is_kept(const std::string& file, const subnet::Subnet& seen) {

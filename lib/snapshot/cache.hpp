@@ -80,23 +80,33 @@ class Cache final : public mad::Transactor {
       [](const bool&) { return true; }};  // by the end of a path: the node is the one that the file has there
 };
 
+/// Whether there is a file that may be used as a cache; false if it is empty or not there yet. A file of root may be used by all users.
+/// Throws Error for a file that is not used, a symbolic link, a file of another user, or one that other users may write; SysError for one
+/// that cannot be read, and UsageError for one that is not a snapshot.
+bool has_cache_file(const std::string& file);
+
 struct CacheTerms {
   const sys::EndPort& port;  ///< the end port by which the fabric would be read now, as sysfs shows it
   std::chrono::system_clock::time_point now;
-  std::chrono::seconds age;  ///< the greatest age of the snapshot
-  Keys keys = Keys::hidden;  ///< whether keys are to be known
-  bool fdr10{};              ///< whether FDR10 is to be known
+  path::Path start;                                   ///< from which the fabric would be swept
+  std::chrono::seconds age = std::chrono::hours(24);  ///< the greatest age of the snapshot
+  Keys keys = Keys::hidden;                           ///< whether keys are to be known
+  bool fdr10{};                                       ///< whether FDR10 is to be known
+  bool refresh{};                                     ///< all is to be read again
+  /// Opens the Transactor for SMPs to the nodes; null: no SMP may be sent.
+  std::function<mad::Transactor&()> smps{};
 };
 
-/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can. Sends nothing. The caller
-/// must also check that the nodes that did not answer then are still silent: see subnet::are_still_silent().
-std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms);
-
-/// Why a cache must not replace the file of `snapshot`, as a sentence that names the file and what would replace it; empty if it is a
-/// cache. `why` is the reason why the fabric is not taken from it; empty if there is none.
-std::string why_not_replaced(Snapshot& snapshot, std::string_view why);
-/// As above, for a file that cannot be opened as a snapshot.
-std::string not_replaced(const std::string& file, std::string_view why);
+struct CachedFabric {
+  std::unique_ptr<Snapshot> snapshot{};  ///< null if the file cannot be opened
+  subnet::SweptSubnet fabric{};
+  std::string why_unfit{};  ///< why the fabric is not taken from the file; empty: it is
+  bool is_damaged{};        ///< that is because the file is damaged
+  std::string why_kept{};   ///< then: why a cache must not replace the file, as a sentence; empty: it may
+};
+/// Reads a cache that has_cache_file(). Requests that were not answered when it was written are sent once more. If one of them is answered
+/// now, the fabric is not taken from the file.
+async::Task<CachedFabric> read_cache(std::string file, CacheTerms terms);
 
 /// Compares the nodes of the snapshot `file` with the nodes of `seen`, which is to take its place. The file is only read. Throws Error if
 /// the file must stay: less than a tenth of its nodes were seen, or none of them. Returns a line for people if it must stay under another

@@ -17,7 +17,6 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"

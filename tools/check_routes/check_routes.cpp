@@ -213,7 +213,8 @@ class CheckRoutes final : public Command {
     }
     if (!can_read_groups) co_return;
     std::string why;
-    const std::vector<sa::MCMemberRecord> records = co_await read_group_records(stack, why);
+    co_await stack.prepare_sa();
+    const std::vector<sa::MCMemberRecord> records = co_await routing::read_group_records(stack.transactor(), why);
     tables.lacks_groups = !why.empty();
     if (!stack.host().options().from || stack.host().stored().has_part("sa")) tables.why_no_groups = why;
     for (const sa::MCMemberRecord& record : records) tables.groups.add(tables.network, record);
@@ -228,7 +229,9 @@ class CheckRoutes final : public Command {
       return of.in.empty();
     });
     if (!ports.empty()) {
-      std::vector<subnet::Failure> failures = co_await read_lanes(stack, tables.network, std::move(ports), tables.lanes);
+      subnet::SurveyOptions options = port_survey(stack, subnet::SurveyWay::smp);
+      std::vector<subnet::Failure> failures =
+          co_await routing::read_lanes(stack.transactor(), tables.network, std::move(ports), tables.lanes, std::move(options));
       add_failures(stack.host(), fabric, std::move(failures));
     }
     if (!checks_.from_sa || tables.levels.is_by_pair()) co_return;

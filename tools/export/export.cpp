@@ -79,7 +79,7 @@ class Export final : public Command {
     set.choice("--names", names_, {"treydock", "guilbaults"}, "Names of the metrics: those of ibtool exporter --names (treydock).");
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
     set.flag("--details", exported_.details, "Export details of receive errors too.");
-    labels_.add_option(set);
+    add_labels(set, labels_);
     add_common(set, common, group_names | group_output);
   }
 
@@ -107,7 +107,7 @@ class Export final : public Command {
       report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
     }
     if (!emit.json())
-      metrics::write_history(views, exported_, labels_.text(), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
+      metrics::write_history(views, exported_, metrics::constant_labels(labels_), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
     emit(report);
     emit.raise(report.status());
   }
@@ -116,7 +116,7 @@ class Export final : public Command {
   std::vector<std::string> files_;
   std::optional<std::string> names_;
   metrics::Exported exported_;
-  SampleLabels labels_;
+  metrics::Labels labels_;
   bool timestamps_{};
 };
 

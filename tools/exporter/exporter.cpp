@@ -11,7 +11,7 @@
 #include "tools/exporter/engine.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/failure_lines.hpp"
+#include "tools/shared/fabric.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -109,7 +109,7 @@ class Exporter final : public Command {
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
     set.number("--max-mads-per-second", mads_per_second_, "N", "Send at most this many: sweeps and readings take longer.",
                {1, most_mads_per_second});
-    labels_.add_option(set);
+    add_labels(set, labels_);
     set.flag("--once", once_, "Read once and print the page, in place of listening.");
     set.text("--textfile", textfile_, "FILE", "Read once and replace FILE, for the textfile collector of node_exporter.");
     set.one_of({"--once", "--textfile", "--add-port"});
@@ -120,7 +120,7 @@ class Exporter final : public Command {
     exported_.run_once = once_ || textfile_;
     if (!exported_.run_once) session.stack().progress().stop();
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
-    const metrics::PageRules rules(exported_, labels_.text());
+    const metrics::PageRules rules(exported_, metrics::constant_labels(labels_));
     if (has_phy_interval_ && !exported_.phy) throw UsageError("--phy-interval needs --phy");
     if (vs_keys_ && !exported_.phy) throw UsageError("--vskey needs --phy");
     ReaderOptions options{exported_.hcas,   exported_.details, session.manners().node_name_map(),
@@ -207,7 +207,7 @@ class Exporter final : public Command {
 
   Address address_;
   std::optional<std::string> names_, textfile_, vs_keys_;
-  SampleLabels labels_;
+  metrics::Labels labels_;
   std::vector<PortName> other_ports_;
   metrics::Exported exported_;
   Times times_;

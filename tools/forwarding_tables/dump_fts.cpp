@@ -8,11 +8,11 @@
 #include <iterator>
 #include <ranges>
 
+#include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"

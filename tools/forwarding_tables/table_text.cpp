@@ -12,11 +12,11 @@
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "report/sink.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::tables {
 

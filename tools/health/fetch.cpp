@@ -15,7 +15,6 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/name_match.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 

@@ -176,7 +176,8 @@ bool is_broadcast(const Gid& mgid) {
 
 async::Task<> read_once(HealthRun& run) {
   if (std::exchange(run.groups.has_read, true)) co_return;
-  run.groups.records = co_await read_group_records(run.stack, run.groups.why);
+  co_await run.stack.prepare_sa();
+  run.groups.records = co_await routing::read_group_records(run.stack.transactor(), run.groups.why);
 }
 
 /// Marks Source::routes as not read, but for a part. A reason that it has already stays.
@@ -185,7 +186,9 @@ void not_read_partly(Input& input, std::string reason) {
 }
 
 async::Task<> read_lane_tables(HealthRun& run, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
-  subnet::Failures failures = co_await read_lanes(run.stack, tables.network, std::move(ports), tables.lanes);
+  subnet::SurveyOptions options = port_survey(run.stack, subnet::SurveyWay::smp);
+  subnet::Failures failures =
+      co_await routing::read_lanes(run.stack.transactor(), tables.network, std::move(ports), tables.lanes, std::move(options));
   add_failures(run.stack.host(), run.fabric, std::move(failures));
 }
 
@@ -269,10 +272,8 @@ async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric) {
 async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const std::string& file) {
   const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
   if (!stored->has_part("sminfo")) co_return std::nullopt;
-  const sys::DeviceList devices = stored->devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
-  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
-  path::Path start = path::IbDrPath(&port);
+  snapshot::SnapshotTransactor transactor(*stored);
+  path::Path start = path::IbDrPath(&stored->end_port());
   const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
   co_return earlier_of(found, transactor.subnet(), time_of(*stored, stack.loop()));
 }

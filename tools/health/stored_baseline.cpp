@@ -18,10 +18,10 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
+#include "subnet/model/failure_text.hpp"
 #include "subnet/model/failures.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 
@@ -77,10 +77,8 @@ async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, phy::
 
 /// The P_Keys, subnet managers and firmware that a file holds.
 async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
-  const sys::DeviceList devices = stored.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
-  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
-  const path::Path start = path::IbDrPath(&port);
+  snapshot::SnapshotTransactor transactor(stored);
+  const path::Path start = path::IbDrPath(&stored.end_port());
   const subnet::Failures none{};
   const Thresholds thresholds{};
   Input then(transactor.subnet(), none, thresholds);
@@ -193,7 +191,7 @@ subnet::Failures CounterReadings::find_gone(const Subnet& subnet) const {
     if (subnet.find_node(guid) == subnet::none) gone.push_back(to_text(guid) + (description.empty() ? "" : " " + in_quotes(description)));
   }
   if (gone.empty()) return {};
-  std::string why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), some_of(gone, "node", "nodes"));
+  std::string why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), subnet::some_of(gone, "node", "nodes"));
   return {{.kind = subnet::Failure::Kind::not_read, .attribute = {}, .why = std::move(why), .error = {}}};
 }
 
@@ -210,9 +208,7 @@ async::Task<> CounterReadings::read_snapshot(Stack& stack, const std::string& fi
   if (stack.host().options().from && time >= time_of(stack.host().stored(), stack.loop()))
     throw UsageError(
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
-  const sys::DeviceList devices = stored->devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
-  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
+  snapshot::SnapshotTransactor transactor(*stored);
   const Subnet& then = transactor.subnet();
   if (const std::string other = subnet::other_fabric(current, then); !other.empty())
     throw UsageError(fmt::format("--since: {} cannot be compared: {}", in_quotes(file), other));
@@ -228,8 +224,7 @@ async::Task<> CounterReadings::read_snapshot(Stack& stack, const std::string& fi
     reading.row.error_time = reading.row.traffic_time = time;
     history_.take(counters::counter_key(then, node, reading.select), reading.row);
   };
-  const path::Path start = path::IbDrPath(&port);
-  subnet::SurveyOptions options(start);
+  subnet::SurveyOptions options(path::IbDrPath(&stored->end_port()));
   const Scope all;
   co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
   history_.keep_nodes_of(current);

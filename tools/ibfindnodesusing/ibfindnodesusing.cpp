@@ -17,7 +17,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"

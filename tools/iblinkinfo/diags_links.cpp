@@ -19,11 +19,10 @@
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
+#include "subnet/model/rate.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
-#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
@@ -243,7 +242,8 @@ class PartialScan {
       cuts = true;
       co_await discover_part_as_libibnetdisc(session, start, radius, fabric, first);
     }
-    if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session.stack(), fabric, start, bound);
+    if (!cuts && known && directed != nullptr && length == 0)
+      co_await read_link_back(session.stack().lowest_transactor(), fabric, start, bound, bounds.mlnx);
     if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, fabric);
     fabric.compute_sweep(session.host());
     if (!cuts || fabric.subnet.start == none) co_return;

@@ -20,7 +20,6 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -122,16 +121,16 @@ struct DiffReport final : FabricReport {
 DiffOptions topology_diff_options() { return {topology_diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}}; }
 
 void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& now, const DiffChecks& checks, bool full) {
-  DiagsTopology was(stored.subnet, now.names), is(now.subnet, now.names);
+  formats::DiagsTopology was(stored.subnet, &now.names), is(now.subnet, &now.names);
   was.full = is.full = full;
   std::string& text = out.buffer();
   for (const NodeDifference& found : compare({stored.subnet, stored.order, {}}, {now.subnet, now.order, {}}, checks)) {
     if (found.after == none) {
-      was.block(text, found.before, {}, old_side);
+      was.block(text, found.before, old_side);
     } else if (found.before == none) {
-      is.block(text, found.after, {}, new_side);
+      is.block(text, found.after, new_side);
     } else {
-      was.head(text, found.before, found.head ? old_side : "");
+      was.head(text, found.before, {}, found.head ? old_side : "");
       if (found.head) {
         is.detail(text, found.after, new_side);
         text += '\n';
@@ -355,7 +354,7 @@ class IbnetdiscoverDiags final : public Command {
  private:
   /// `listing` gets the topology, the list of nodes or the differences. The steps of the sweep and the report on ports go to `out`.
   void print(const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out, TextOut& listing) const {
-    DiagsTopology topology(fabric.subnet, fabric.names);
+    formats::DiagsTopology topology(fabric.subnet, &fabric.names);
     topology.full = shown_.full;
     topology.time = shown_.time;
     for (const subnet::LegacyStep& step : fabric.sweep.steps) topology.step(out.buffer(), step), out.write({});

@@ -6,9 +6,9 @@
 
 #include "base/split.hpp"
 #include "iba-gen/pm.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/survey.hpp"
@@ -193,7 +193,10 @@ class IbqueryerrorsDiags final : public Command {
       co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
       node = fabric.subnet.find_node(info->node_guid);
     }
-    if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session.stack(), fabric, start, 1);
+    if (start.hops == 0 && known.beyond == 0) {
+      const bool mlnx = session.host().options().mlnx_extended_port_info;
+      co_await read_link_back(session.stack().lowest_transactor(), fabric, start, 1, mlnx);
+    }
     co_return node;
   }
 

@@ -15,11 +15,11 @@
 #include "sa/records.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
+#include "subnet/model/rate.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::ibqueryerrors {
 namespace {

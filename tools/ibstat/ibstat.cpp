@@ -107,7 +107,7 @@ class Ibstat final : public Command {
     offer_devices(set, common, false);
     set.word("PORT", port_);
     add_forms(set);
-    add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
+    add_table_options(set, common, table_, keys_of(sys::listed_end_port_columns()));
     add_common(set, common, group_output);
   }
 

@@ -102,7 +102,7 @@ class Ibstatus final : public Command {
     set.optional_operands();
     set.word("DEVICE[/PORT]", port_);
     offer_devices(set, common, true);
-    add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
+    add_table_options(set, common, table_, keys_of(sys::listed_end_port_columns()));
     add_common(set, common, group_output);
   }
 

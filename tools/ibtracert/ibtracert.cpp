@@ -18,7 +18,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/ibtracert/ports_file.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"

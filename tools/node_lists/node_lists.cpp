@@ -18,7 +18,6 @@
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
@@ -218,7 +217,7 @@ class ListScripts final : public Command {
   }
 
   void list_fabric(const LibibnetdiscFabric& fabric, TextOut& out) const {
-    const DiagsTopology topology(fabric.subnet, fabric.names);
+    const formats::DiagsTopology topology(fabric.subnet, &fabric.names);
     std::string head;
     for (const NodeKind kind : scripts_) {
       for (const NodeIndex at : fabric.order) {

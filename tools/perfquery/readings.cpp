@@ -243,7 +243,7 @@ void WatchReport::text(TextOut& out) const {
     each_counter(at, [&](const FieldInfo& field, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
       std::string name = styled_name(field, NameStyle::iba);
       if (index) name += fmt::format("[{}]", *index);
-      growth_line(out, fmt::format("{:.<{}}", name, column), change);
+      out.write(growth_line(fmt::format("{:.<{}}", name, column), change));
     });
   }
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "counters/difference.hpp"
 #include "counters/row.hpp"
 #include "counters/thresholds.hpp"
 #include "iba-gen/smp.hpp"

@@ -125,7 +125,7 @@ class TrafficReport final : public FabricReport {
     out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number_text(row));
     for (std::size_t at = 0; at < row.counts.size(); ++at) {
       const std::string counter = styled_name(traffic_field(at), int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
-      growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at));
+      out.write(growth_line(fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at)));
     }
     if (verbose_) out.print("{}OK\n", single ? "" : place(row) + ' ');
   }

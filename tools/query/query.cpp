@@ -251,9 +251,7 @@ class Query final : public Command {
     Destination node = co_await std::move(find);
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
-      KeyedNode keyed = co_await identify_for_key(stack, keys, std::move(node));
-      node = std::move(keyed.node);
-      vs_key = keyed.vs_key;
+      vs_key = co_await phy::identify_for_key(stack.smp_transactor(), keys, node.path);
     } else if (mad::changes_something(rpc.method)) {
       node = co_await stack.manners().identified(std::move(node));
     }

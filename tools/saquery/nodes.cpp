@@ -18,6 +18,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
@@ -26,7 +27,6 @@
 #include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
 #include "tools/saquery/saquery.hpp"
-#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::saquery {
 

@@ -2,12 +2,10 @@
 // The base of the reports of ibstat, ibstatus and ibv_devices: devices of this host, and selected end ports of these devices.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
-#include "report/columns.hpp"
-#include "sys/device.hpp"
+#include "sys/device_columns.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
@@ -17,10 +15,6 @@ std::string link_layer_text(const sys::EndPort& port);
 
 /// The devices in the order of infiniband-diags: sorted by their names as texts (mlx5_10 before mlx5_2).
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
-
-/// A row of a table of end ports, and its columns: of the device, then of the port.
-using EndPortRow = const sys::EndPort*;
-std::span<const report::Column<EndPortRow>> listed_host_port_columns();
 
 /// The base of the reports. Derived classes add the text. The report refers to the session's list of devices.
 struct DevicesReport : Report {

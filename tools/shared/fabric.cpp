@@ -6,56 +6,261 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <set>
-#include <tuple>
+#include <charconv>
+#include <iterator>
+#include <memory>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
+#include "mad/transactor.hpp"
+#include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "subnet/model/failures.hpp"
+#include "subnet/model/failure_text.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/name_match.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/target.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
-#include "tools/shared/fabric_report.hpp"
-#include "tools/shared/fabric_source.hpp"
-#include "tools/shared/failure_lines.hpp"
 
 namespace ib::tools {
 namespace {
 
-/// The key by which two failures of one request are recognised, for instance in the sweep and afterwards.
-using FailureKey = std::tuple<subnet::NodeIndex, bool, subnet::Failure::Kind, std::string, std::uint32_t>;
-FailureKey key_of(const subnet::Failure& failure) {
-  // A PMA is silent for whatever attribute is requested first.
-  if (is_silent_pma(failure)) return {failure.node, false, failure.kind, {}, static_cast<std::uint32_t>(failure.port)};
-  // Without an attribute no request was sent.
-  return {failure.node, failure.beyond, failure.kind, failure.attribute.empty() ? failure.why : failure.attribute, failure.modifier};
+/// The part of a fabric that a command requests.
+struct FabricWanted {
+  Target around{};                           ///< the first node; the node of this host if empty
+  std::optional<path::Path> start{};         ///< the path to the first node, if it is known already
+  unsigned radius = ~0U;                     ///< the greatest distance from the first node in links
+  std::optional<subnet::KnownNode> known{};  ///< a node whose NodeInfo was read already
+  bool alone{};                              ///< only the first node, without the nodes at the other ends of its links
+
+  bool is_whole() const { return !start && !around.given() && radius == ~0U; }
+};
+
+enum class FabricSource : std::uint8_t {
+  lid,       ///< a sweep by LIDs
+  directed,  ///< a sweep by directed routes
+  snapshot,  ///< of --from: the whole is read at once, a part by a sweep whose requests the snapshot answers
+  sa,
+  file,  ///< of --load-cache, or of --from where that is not a snapshot
+};
+/// Whether requests go to the switches themselves: a directed route from a LID may stay unanswered then (discover_around()).
+constexpr bool reads_nodes(FabricSource source) { return source <= FabricSource::snapshot; }
+/// Throws UsageError for --sa with another mode.
+FabricSource source_of(Session& session, const DiscoveryOptions& options) {
+  Host& host = session.host();
+  if (options.load_cache) return FabricSource::file;
+  const bool use_sa = host.options().use_sa;
+  if (use_sa && options.mode && options.mode != "SA")
+    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
+  if (use_sa || options.mode == "SA") {
+    session.stack().read_from_sa();
+    return FabricSource::sa;
+  }
+  if (host.options().from) return host.stored().format().empty() ? FabricSource::snapshot : FabricSource::file;
+  const sys::EndPort& port = host.end_port();
+  const bool by_lid = options.mode ? options.mode == "LID" : port.is_active() && port.lid.is_unicast();
+  return by_lid ? FabricSource::lid : FabricSource::directed;
+}
+
+subnet::DiscoverOptions options_of(Stack& stack, const DiscoveryOptions& options, const FabricWanted& wanted) {
+  subnet::DiscoverOptions how;
+  how.radius = wanted.radius;
+  how.alone = wanted.alone;
+  how.needs = options.needs;
+  how.progress = [&stack](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
+  return how;
+}
+
+bool is_verbose(const Host& host, const DiscoveryOptions& options) { return !options.silent && host.options().error_level() >= 1; }
+
+/// SMPs to the nodes.
+async::Task<subnet::DiscoverStats> sweep_fabric(Session& session, const DiscoveryOptions& options, FabricSource source, FabricWanted wanted,
+                                                Fabric& into) {
+  Stack& stack = session.stack();
+  if (wanted.is_whole() && !options.fdr10 && !options.through) {
+    if (const std::unique_ptr<subnet::SweptSubnet> swept = session.targets().take_swept()) {
+      static_cast<subnet::SweptSubnet&>(into) = std::move(*swept);
+      forget_unwanted(into, options.needs, false);
+      co_return subnet::DiscoverStats{};
+    }
+  }
+  subnet::DiscoverOptions how = options_of(stack, options, wanted);
+  how.routing = source == FabricSource::lid ? subnet::Routing::lid : subnet::Routing::directed;
+  how.known = wanted.known;
+  how.mlnx_extended_port_info = options.fdr10;
+  if (is_verbose(session.host(), options)) how.notice = [&log = session.host().log()](std::string_view line) { log.debug(line); };
+  path::Path start = path::IbDrPath(&session.host().end_port());
+  if (options.retries) start.ib().retries = *options.retries;
+  stack.apply_options(start);
+  if (wanted.start) {
+    start = *wanted.start;
+  } else if (wanted.around.given()) {
+    const Destination node = co_await session.manners().smp_node(wanted.around);
+    start = node.path;
+  }
+  const bool is_own_node = stays_here(start) && (wanted.alone || wanted.around.given());
+  if (!is_own_node) stack.require_link();
+  mad::Transactor& lowest = stack.lowest_transactor();
+  mad::Transactor& sends = options.through ? options.through(lowest) : lowest;
+  subnet::Discovered discovered = co_await subnet::discover(sends, into.subnet, start, how);
+  into.failures = std::move(discovered.failures);
+  co_return discovered.stats;
+}
+
+/// The tables of subnet administration.
+async::Task<subnet::DiscoverStats> read_sa_tables(Session& session, const DiscoveryOptions& options, FabricWanted wanted, Fabric& into) {
+  Stack& stack = session.stack();
+  const subnet::DiscoverOptions how = options_of(stack, options, wanted);
+  std::vector<sa::NodeRecord> nodes = session.targets().node_records();
+  std::optional<Lid> start;
+  stack.require_sa();
+  co_await stack.prepare_sa();
+  if (wanted.around.given()) {
+    const Destination node = co_await session.manners().smp_node(wanted.around);
+    sa::SaTransactor links(stack.transactor());
+    const mad::Result<Lid> lid = co_await links.find_lid(node.path);
+    if (!lid) lid.error().raise();
+    start = *lid;
+  }
+  subnet::Discovered discovered = co_await subnet::discover_from_sa(stack.transactor(), into.subnet, how, start, std::move(nodes));
+  into.failures = std::move(discovered.failures);
+  co_return discovered.stats;
+}
+
+/// With FabricWanted::around the model begins at that port.
+void read_fabric_file(Host& host, const DiscoveryOptions& options, const FabricWanted& wanted, Fabric& into) {
+  const std::string file = options.load_cache ? *options.load_cache : host.stored().file();
+  if (is_verbose(host, options)) host.log().debug(fmt::format("Loading discovery cache from {}", in_quotes(file)));
+  if (options.load_cache) {
+    load_fabric(file, into);
+  } else {  // which answers requests from the same file later
+    static_cast<subnet::SweptSubnet&>(into) = host.stored().read_fabric(&host.end_port());
+    into.stored = host.stored().netdisc();
+  }
+  const path::Path* const start = wanted.start ? &*wanted.start : wanted.around.path ? &*wanted.around.path : nullptr;
+  if (start != nullptr) into.subnet.start = subnet::get_port(into, *start);
+}
+
+/// Replaces the model in `into` by the fabric, as far as the source knows it; the source may read more than what is wanted. Missing parts
+/// are failures in `into`. Throws if nothing can be read: CannotLoad for a file.
+async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource source, FabricWanted wanted, Fabric& into) {
+  Host& host = session.host();
+  constexpr std::string_view modes[] = {"LID", "DR", "", "SA", ""};  // by FabricSource
+  const std::string_view mode = modes[static_cast<std::size_t>(source)];
+  if (is_verbose(host, options) && !mode.empty()) host.log().debug(fmt::format("Performing discovery using mode '{}'", mode));
+  subnet::DiscoverStats stats;
+  if (source == FabricSource::file) {
+    read_fabric_file(host, options, wanted, into);
+  } else if (source == FabricSource::sa) {
+    stats = co_await read_sa_tables(session, options, std::move(wanted), into);
+  } else if (source == FabricSource::snapshot && wanted.is_whole()) {
+    static_cast<subnet::SweptSubnet&>(into) = host.stored().read_fabric(&host.end_port());
+    forget_unwanted(into, options.needs, options.fdr10);
+  } else {
+    stats = co_await sweep_fabric(session, options, source, std::move(wanted), into);
+  }
+  session.stack().count_plan(stats);
+}
+
+/// The file of --cache or IBTOOL_CACHE. Nothing where the fabric comes from another file. Throws UsageError for options without effect.
+std::optional<std::string> cache_file(Host& host, const DiscoveryOptions& options) {
+  const std::string_view file = options.load_cache ? "--load-cache" : host.options().from ? "--from" : "";
+  const bool has_option = options.has_cache && options.cache;
+  const std::string_view given = options.refresh_cache ? "--refresh-cache"
+                                 : options.cache_age   ? "--cache-age"
+                                 : has_option          ? "--cache"
+                                                       : "";
+  if (!file.empty() && !given.empty()) throw UsageError(fmt::format("{} and {} exclude each other", given, file));
+  if (!file.empty() || !options.has_cache) return std::nullopt;
+  if (options.cache || host.world().cache) return cache_file(options, host.world(), host.end_port());
+  if (!given.empty()) throw UsageError(fmt::format("{} goes with --cache or IBTOOL_CACHE", given));
+  return std::nullopt;
+}
+
+/// Takes the fabric from the cache `file`, if it may be used: fills `into`, and lets the stack use the file. Prints a warning with the time
+/// of the fabric. False if the fabric is not taken from it; `file` is empty then if no cache may be stored there. Throws UsageError for a
+/// file that is not a snapshot.
+async::Task<bool> load_cache(Stack& stack, const DiscoveryOptions& options, std::optional<std::string>& file, subnet::SweptSubnet& into) {
+  Host& host = stack.host();
+  try {
+    if (!snapshot::has_cache_file(*file)) co_return false;
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    host.log().warning(fmt::format("{}: it is not used as a cache", error.message()));
+    file.reset();
+  }
+  if (!file) co_return false;
+  snapshot::CacheTerms terms{.port = host.end_port(), .now = stack.loop().clock().wall_time(), .start = stack.here()};
+  terms.age = options.cache_age.value_or(terms.age);
+  terms.keys = host.options().keys;
+  terms.fdr10 = options.fdr10;
+  terms.refresh = options.refresh_cache || host.world().refresh_cache;
+  if (!host.options().use_sa && options.mode != "SA") terms.smps = [&stack]() -> mad::Transactor& { return stack.lowest_transactor(); };
+  snapshot::CachedFabric cache = co_await snapshot::read_cache(*file, terms);
+  if (!cache.why_unfit.empty()) {
+    if (!cache.why_kept.empty()) {
+      host.log().warning(cache.why_kept);
+      file.reset();
+      co_return false;
+    }
+    if (cache.is_damaged) host.log().warning(fmt::format("{}; the fabric is read again", cache.why_unfit));
+    if (host.options().error_level() >= 1)
+      host.log().debug(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), cache.why_unfit));
+    co_return false;
+  }
+  host.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache.snapshot), escaped(*file)));
+  if (stack.is_port_down()) host.log().warning(stack.down_text());
+  stack.open_cache(*file).use(std::move(cache.snapshot));
+  into = std::move(cache.fabric);
+  forget_unwanted(into, options.needs, options.fdr10);
+  co_return true;
+}
+
+/// Reads the whole fabric, or takes it from the file of --cache.
+async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
+  fabric.names = session.manners().node_name_map();
+  std::optional<std::string> cache = cache_file(session.host(), options);
+  if (cache) {
+    const bool is_loaded = co_await load_cache(session.stack(), options, cache, fabric);
+    if (is_loaded) co_return;
+  }
+  FabricWanted wanted;
+  wanted.radius = options.radius;
+  DiscoveryOptions how = options;
+  if (cache) {  // what is kept serves other commands too
+    how.needs = {};
+    wanted.radius = ~0U;
+  }
+  co_await read_fabric(session, how, source_of(session, options), std::move(wanted), fabric);
+  if (cache) {
+    session.stack().open_cache(*cache).begin(fabric, options.fdr10);
+    forget_unwanted(fabric, options.needs, options.fdr10);
+  }
 }
 
 /// The route to a node that is named by a route from here.
 std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
-  std::vector<std::uint8_t> route;
-  if (!target.given()) return route;
+  if (!target.given()) return std::vector<std::uint8_t>();
   const path::IbDrPath* const path = target.path ? target.path->directed() : nullptr;
   if (path == nullptr || path->dr_slid != permissive_lid) return std::nullopt;
-  route.assign(path->route.begin() + 1, path->route.begin() + 1 + path->hops);
-  return route;
+  return std::vector<std::uint8_t>(path->route.begin() + 1, path->route.begin() + 1 + path->hops);
 }
 
 /// The route from here to a node of the file of --from; nothing if no node or several nodes have the GUID.
@@ -63,9 +268,7 @@ std::optional<std::vector<std::uint8_t>> stored_route(Host& host, Guid guid) {
   const subnet::Subnet whole = host.stored().read_fabric(&host.end_port()).subnet;
   const subnet::NodeIndex node = subnet::only_node(whole, guid);
   if (node == subnet::none) return std::nullopt;
-  std::array<std::uint8_t, 64> route{};
-  const unsigned hops = subnet::route_to(whole, node, route);
-  return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);
+  return subnet::route_ports(whole, node);
 }
 
 /// Throws snapshot::Outdated if another node is now where a stored fabric has `target`, or if it has no such node.
@@ -86,32 +289,24 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
          });
 }
 
+/// A length of time: "90s", "30m", "12h", "7d". Throws OptionError.
+std::chrono::seconds parse_age(std::string_view text) {
+  constexpr std::uint64_t minute = 60, hour = 60 * minute, day = 24 * hour, longest = 36500 * day;
+  std::uint64_t count = 0, unit = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (code == std::errc() && end + 1 == text.data() + text.size())
+    unit = *end == 's' ? 1 : *end == 'm' ? minute : *end == 'h' ? hour : *end == 'd' ? day : 0;
+  if (unit == 0 || count > longest / unit)
+    throw OptionError(fmt::format("--cache-age: {} is no time such as 30m, 12h or 7d (at most 36500d)", in_quotes(text)));
+  return std::chrono::seconds(count * unit);
+}
+
 void add_mode(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
 }
 
 void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
   set.flag("--fdr10", options.fdr10, "Query Mellanox devices whether a link at QDR is one at FDR10.");
-}
-
-/// Prints the failures of `met` that the fabric does not have, and returns them.
-subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
-  std::set<FailureKey> known;
-  for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
-  std::erase_if(met, [&known](const subnet::Failure& failure) { return known.contains(key_of(failure)); });
-  print_failures(host, fabric.subnet, met);
-  return met;
-}
-
-void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<ChosenNode>& to) {
-  const NameWord word(pattern.target.text());
-  const std::size_t before = to.size();
-  for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) {
-    const std::string name(subnet::name_of(fabric.subnet.node(node), &fabric.names));
-    const bool fits = word.match(name) != NameMatch::none || word.match(fabric.subnet.node(node).description()) != NameMatch::none;
-    if (fits) to.push_back({node, name, pattern.port});
-  }
-  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
 }
 
 /// The node at which the sweep `part` began, in `whole`, or none. Of twins of a GUID the one with its LID.
@@ -124,12 +319,36 @@ subnet::NodeIndex same_node(const subnet::Subnet& whole, const subnet::Subnet& p
 
 }  // namespace
 
-bool is_cut_off(const subnet::SweptSubnet& swept) {
-  const subnet::Subnet& subnet = swept.subnet;
-  if (subnet.start == subnet::none) return false;
-  const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
-  return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(swept.failures, &subnet::Failure::beyond);
+std::optional<std::string> cache_file(const DiscoveryOptions& options, const World& world, const sys::EndPort& port) {
+  const std::optional<std::string>& given = options.cache ? options.cache : world.cache;
+  if (!options.has_cache || !given) return std::nullopt;
+  const std::string number = std::to_string(port.number);
+  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
+                                                            {"${CA}", port.device->name},
+                                                            {"$C", port.device->name},
+                                                            {"$P", number},
+                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
+  std::string file = *given;
+  for (const auto& [word, value] : words) {
+    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
+      file.replace(at, word.size(), value);
+  }
+  return file;
+}
+
+bool is_listing(const Fabric& fabric) { return std::ranges::any_of(fabric.subnet.nodes(), &subnet::Node::is_listed); }
+
+void load_fabric(const std::string& file, Fabric& fabric) try {
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  fabric.stored = stored->netdisc();
+  static_cast<subnet::SweptSubnet&>(fabric) = stored->take_fabric(nullptr);
+} catch (const UsageError& error) {
+  throw CannotLoad(error.message());
+}
+
+void load_diags_fabric(const std::string& file, Fabric& fabric) {
+  load_fabric(file, fabric);
+  if (is_listing(fabric)) throw CannotLoad(fmt::format("{} is topology text, not a cache of libibnetdisc", in_quotes(file)));
 }
 
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options) {
@@ -168,7 +387,7 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
-  if (!has_cache(session.host(), options)) co_return;
+  if (!cache_file(session.host(), options)) co_return;
   Fabric fabric;
   co_await discover(session, options, fabric);
 }
@@ -187,49 +406,45 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
                                                bool neighbours) {
   fabric.names = session.manners().node_name_map();
   const FabricSource source = source_of(session, options);
-  const auto keep_part = [&fabric](subnet::SweptSubnet whole, subnet::NodeIndex node) {
-    std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, node); });
-    static_cast<subnet::SweptSubnet&>(fabric) = std::move(whole);
-  };
-  std::unique_ptr<subnet::SweptSubnet> known;
-  if (has_cache(session.host(), options)) {
-    Fabric whole;
-    co_await read_whole(session, options, whole);
-    if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), whole, *target.path);
-    known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
+  NodeIndex node = subnet::none;
+  std::unique_ptr<subnet::SweptSubnet> whole;  // of which a part is kept
+  if (cache_file(session.host(), options)) {
+    Fabric stored;
+    co_await read_whole(session, options, stored);
+    if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), stored, *target.path);
+    whole = std::make_unique<subnet::SweptSubnet>(std::move(stored));
   } else if (target.path && reads_nodes(source) && !options.fdr10 && !options.through) {
-    known = session.targets().take_swept();
+    whole = session.targets().take_swept();
   }
-  if (known) {
-    const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
-    const subnet::NodeIndex node = known->subnet.port(port).node;
-    keep_part(std::move(*known), node);
-    if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
-    co_return node;
-  }
-  FabricWanted wanted;
-  wanted.around = target;
-  wanted.radius = 1;
-  wanted.alone = !neighbours;
-  co_await read_fabric(session, options, source, wanted, fabric);
-  fabric.route_to_start = route_to(target);
-  const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
-  if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), start);
-  subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
-  const bool by_lid = !target.path || target.path->directed() == nullptr;
-  const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
-  if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
-    if (session.host().options().error_level() >= 1)
-      session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
-    Fabric whole;
-    FabricWanted all;
-    co_await read_fabric(session, options, source, all, whole);
-    const subnet::NodeIndex found = same_node(whole.subnet, fabric.subnet);
-    if (found != subnet::none) {
-      node = found;
-      fabric.route_to_start.emplace();
-      keep_part(std::move(whole), node);
+  if (whole) {
+    node = whole->subnet.port(target.path ? subnet::get_port(*whole, *target.path) : whole->subnet.start).node;
+  } else {
+    FabricWanted wanted;
+    wanted.around = target;
+    wanted.radius = 1;
+    wanted.alone = !neighbours;
+    co_await read_fabric(session, options, source, wanted, fabric);
+    node = fabric.subnet.port(fabric.subnet.start).node;
+    fabric.route_to_start = route_to(target);
+    if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), fabric.subnet.node(node).guid());
+    const bool by_lid = !target.path || target.path->directed() == nullptr;
+    const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
+    if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
+      if (session.host().options().error_level() >= 1)
+        session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+      Fabric swept;
+      const FabricWanted all;
+      co_await read_fabric(session, options, source, all, swept);
+      if (const NodeIndex found = same_node(swept.subnet, fabric.subnet); found != subnet::none) {
+        node = found;
+        fabric.route_to_start.emplace();
+        whole = std::make_unique<subnet::SweptSubnet>(std::move(swept));
+      }
     }
+  }
+  if (whole) {
+    std::erase_if(whole->failures, [&](const subnet::Failure& failure) { return !concerns(whole->subnet, failure, node); });
+    static_cast<subnet::SweptSubnet&>(fabric) = std::move(*whole);
   }
   if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
   co_return node;
@@ -239,41 +454,48 @@ void note_discovered(const Host& host, std::string_view what) {
   if (host.options().error_level() >= 1) host.log().debug(fmt::format("Discovered: '{}'", what));
 }
 
-subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
-  const unsigned number = subnet.port(port).number;
-  return {.kind = subnet::kind_of(*error),
-          .node = subnet.port(port).node,
-          .port = static_cast<int>(number),
-          .attribute = "PortInfo",
-          .modifier = number,
-          .why = error->message(),
-          .error = error};
-}
-
 void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
   const bool only_unread = std::ranges::none_of(failures, [](const subnet::Failure& failure) { return cause_of(failure).empty(); });
   if (!any_read && !failures.empty() && only_unread) throw Error(cause_of(failures.front()));
 }
 
-void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) {
-  std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(fabric.failures));
+void print_failures(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures) {
+  for (const std::string& line : subnet::unread_lines(failures)) host.log().error(line);
+  if (host.options().error_level() < 1) {
+    for (const std::string& line : failure_lines(subnet, failures)) host.log().error(line);
+    return;
+  }
+  for (const auto& [line, error] : detailed_lines(subnet, failures)) {
+    host.log().error(line);
+    if (error) host.report(*error, false);
+  }
 }
 
-void FabricReport::add_failures(const Host& host, subnet::Failures met) {
-  std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(failures));
+void add_failures(const Host& host, const Fabric& fabric, subnet::Failures met, subnet::Failures& to) {
+  remove_known(met, fabric.failures);
+  print_failures(host, fabric.subnet, met);
+  std::ranges::move(met, std::back_inserter(to));
 }
+
+void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) { add_failures(host, fabric, std::move(met), fabric.failures); }
 
 std::vector<ChosenNode> chosen_nodes(const Fabric& fabric, const std::vector<TargetPort>& targets) {
   std::vector<ChosenNode> chosen;
-  if (targets.empty()) {
-    for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) chosen.push_back({node});
-  }
+  const std::vector<subnet::NodeIndex> all = subnet::breadth_first(fabric.subnet);
+  for (std::size_t at = 0; targets.empty() && at < all.size(); ++at) chosen.push_back({all[at]});
   for (const TargetPort& one : targets) {
     if (one.target.path) {
       chosen.push_back({fabric.subnet.port(subnet::get_port(fabric, *one.target.path)).node, one.target.text(), one.port});
-    } else {
-      add_matches(fabric, one, chosen);
+      continue;
     }
+    const NameWord word(one.target.text());
+    const std::size_t before = chosen.size();
+    for (const subnet::NodeIndex at : all) {
+      const subnet::Node& node = fabric.subnet.node(at);
+      const std::string name(subnet::name_of(node, &fabric.names));
+      if (word.match(name) != NameMatch::none || word.match(node.description()) != NameMatch::none) chosen.push_back({at, name, one.port});
+    }
+    if (chosen.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(one.target.text())));
   }
   return chosen;
 }

@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "iba-gen/smp.hpp"
 #include "path/path.hpp"
-#include "subnet/model/names.hpp"
+#include "subnet/model/columns.hpp"
 #include "subnet/sweep/discovery.hpp"
 
 namespace ib::formats {
@@ -60,17 +60,11 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options);
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Throws Error unless `node` of the model is now at `target`. To be called before a Set.
 async::Task<> check_meant_node(Stack& stack, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
-/// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
-bool is_cut_off(const subnet::SweptSubnet& swept);
 
 /// A model, what could not be read, and what goes with them. Commands add what they could not read themselves (add_failures()).
-struct Fabric : subnet::SweptSubnet {
-  subnet::NodeNameMap names;
+struct Fabric : subnet::NamedSubnet {
   std::shared_ptr<const formats::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
   Exit status() const { return failures.empty() ? Exit::ok : Exit::incomplete; }
-
-  /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
-  std::optional<std::vector<std::uint8_t>> route_to_start = std::vector<std::uint8_t>();
 };
 
 /// A file that does not hold a fabric, or cannot be read. The programs of infiniband-diags have their own message for it.
@@ -103,15 +97,16 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Host& host, std::string_view what);
 
-/// Prints `E:` lines for `met`, which came after the discovery, and adds them to the failures of the fabric.
+/// Prints `E:` lines for all failures: a line for each cause, and with -v a line for each node, with the details of its request.
+void print_failures(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures);
+/// Prints `E:` lines for those of `met`, which came after the discovery, that the fabric lacks, and adds them to `to`.
+void add_failures(const Host& host, const Fabric& fabric, subnet::Failures met, subnet::Failures& to);
+/// As above: adds them to the failures of the fabric.
 void add_failures(const Host& host, Fabric& fabric, subnet::Failures met);
 
 /// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
 /// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
 void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
-
-/// The failure of a Get or Set of a PortInfo, for add_failures().
-subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
 /// A node, the word by which complaints call it, and the only port that is meant.
 struct ChosenNode {

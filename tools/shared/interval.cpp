@@ -73,50 +73,6 @@ async::Task<> repeat(Stack& stack, Emit& emit, Interval interval, Once once) {
   if (emit.json()) emit.sink().end_array();
 }
 
-using counters::ChangeKind;
-
-namespace {
-
-/// The word of JSON for a change; empty if nothing is known.
-std::string_view change_word(counters::ChangeKind kind) {
-  constexpr std::string_view words[] = {"", "counted", "saturated", "reset", "implausible"};
-  return words[static_cast<unsigned>(kind)];
-}
-
-}  // namespace
-
-void visit_growth(report::Sink& sink, const counters::CounterChange& change, const GrowthMembers& members) {
-  sink.begin_object();
-  sink.value("counter", change.counter->name);
-  if (members.has_index) sink.value("index", members.index);
-  sink.value("count", change.now, report::counter(change.counter->unit));
-  sink.text_or_null("change", change_word(change.kind));
-  sink.value("delta", change.delta);
-  sink.value("per_second", change.per_second);
-  if (members.threshold) sink.value("threshold", *members.threshold);
-  sink.end_object();
-}
-
-void growth_line(TextOut& out, std::string_view label, const counters::CounterChange& change) {
-  const bool has_grown = change.delta.value_or(0) != 0 && change.per_second;
-  if (has_grown) {
-    const bool is_least = change.kind == ChangeKind::saturated;
-    out.print("{}{:<8} (+ {:.3f}/s{})\n", label, change.now, *change.per_second, is_least ? " or more" : "");
-  } else if (change.kind == ChangeKind::reset || change.kind == ChangeKind::implausible) {
-    out.print("{}{:<8} ({})\n", label, change.now, change_word(change.kind));
-  } else {
-    out.print("{}{}\n", label, change.now);
-  }
-}
-
-std::string growth_words(std::string_view label, const counters::CounterChange& change) {
-  if (change.kind == ChangeKind::reset || change.kind == ChangeKind::implausible)
-    return fmt::format(" [{} {}]", label, change_word(change.kind));
-  if (change.delta.value_or(0) == 0) return {};
-  return fmt::format(" [{} + {}{} ({:.3f}/s)]", label, *change.delta, change.kind == ChangeKind::saturated ? " or more" : "",
-                     change.per_second.value_or(0));
-}
-
 void begin_round(report::Sink& sink, const Round& round) {
   sink.begin_object();
   sink.value("time", round.time);

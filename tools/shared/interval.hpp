@@ -9,8 +9,6 @@
 #include <string_view>
 
 #include "async/task.hpp"
-#include "counters/difference.hpp"
-#include "iba/struct_info.hpp"
 #include "report/sink.hpp"
 
 namespace ib::tools {
@@ -19,7 +17,6 @@ class Emit;
 class OptionSet;
 class Stack;
 class Targets;
-class TextOut;
 
 struct Interval {
   std::optional<double> seconds;       ///< the time between two readings; absent: only one reading
@@ -45,21 +42,6 @@ struct Round {
 /// Calls `once` for each reading, which in JSON is an element of the list `readings`. Readings begin at whole multiples of the interval
 /// after the first one. If a reading takes longer than the interval, the multiples that have passed meanwhile are left out.
 async::Task<> repeat(Stack& stack, Emit& emit, Interval interval, std::function<async::Task<>(Round round)> once);
-
-/// Members that only some lists of counters have.
-struct GrowthMembers {
-  bool has_index{};
-  std::optional<std::uint32_t> index{};      ///< of an element of an array; absent: the counter is none
-  std::optional<std::uint64_t> threshold{};  ///< what the counter exceeds; absent: it is not a member
-};
-
-/// Writes an element of an array: `counter`, `count`, `change`, `delta`, `per_second`, and what `members` says.
-void visit_growth(report::Sink& sink, const counters::CounterChange& change, const GrowthMembers& members = {});
-
-/// Writes the line of a counter, whose name `label` has its dots already: "PortXmitData:....123      (+ 4.000/s)".
-void growth_line(TextOut& out, std::string_view label, const counters::CounterChange& change);
-/// " [PortXmitData + 123 (4.000/s)]"; " [PortXmitData reset]" if it was reset, and the like. Nothing if the counter did not grow.
-std::string growth_words(std::string_view label, const counters::CounterChange& change);
 
 /// Begins one of several readings in JSON, an object with `time` and `seconds`.
 void begin_round(report::Sink& sink, const Round& round);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/topology_text.hpp"
 #include "path/path.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/shared/fabric.hpp"
@@ -51,17 +52,9 @@ unsigned radius_for_libibnetdisc(unsigned hops);
 void open_for_libibnetdisc(Stack& stack);
 /// Prints on stderr what did not answer. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Host& host, const Fabric& fabric, bool from_here);
-/// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
-std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
+using formats::libibnetdisc_route;
 
 /// Writes `fabric` to `file` as a cache of libibnetdisc, and replaces an existing file. Throws Error if that is not possible.
 void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file);
-
-/// libibnetdisc notices its bound of hops one link late: of the switches at the bound it still tries the first link that leads on. Where
-/// this host has several ports in the subnet, that link may lead back to one of them, which libibnetdisc then lists with the host.
-/// `fabric` was swept from this host at `start`, an empty directed route, with the radius `bound`. Finds the link with as few requests as
-/// possible, and if it leads to a port of the host that is not known yet, reads this port. What does not answer is added to the failures of
-/// `fabric`. Does nothing if all ports of the host are known.
-async::Task<> read_link_back(Stack& stack, Fabric& fabric, path::Path start, unsigned bound);
 
 }  // namespace ib::tools

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "iba-gen/pm.hpp"
 #include "iba/wire.hpp"
-#include "mad/error.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
@@ -15,44 +13,6 @@
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools {
-namespace {
-
-using Counts = counters::ReadingPlan::Counts;
-using Reading = mad::Result<counters::CounterRow>;
-
-/// The capabilities of a PMA whose ClassPortInfo was not read: everything is requested.
-constexpr counters::PmaSupport every_counter{0xffff, 0};
-
-counters::PmaSupport without_extended(counters::PmaSupport support) {
-  constexpr unsigned extended = pm::capability_mask::is_extended_width_supported | pm::capability_mask::is_extended_width_no_ietf_supported;
-  support.capability_mask = static_cast<std::uint16_t>(support.capability_mask & ~extended);
-  return support;
-}
-
-/// The path to the PMA, from the SA.
-async::Task<path::Path> pma_of(Stack& stack, const subnet::Subnet& subnet, subnet::PortIndex end) {
-  path::IbPath to;
-  to.dlid = subnet.lid(end);
-  if (!to.dlid.is_unicast())
-    to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
-  const path::Path wanted = to;
-  co_return co_await stack.gmp_path(&wanted);
-}
-
-async::Task<Reading> read_select(mad::Transactor& transactor, path::Path pma, std::uint8_t select, counters::PmaSupport support,
-                                 Counts counts) {
-  counters::ReadingPlan plan;
-  plan.counts = counts;
-  counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, plan);
-  // Without ClassPortInfo it is not known whether the PMA has PortCountersExtended.
-  const bool is_refused =
-      counts == Counts::traffic && support.extended() && !reading.known() && !mad::is_timeout(*reading.problems.back().error);
-  if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), plan);
-  if (!reading.known()) co_return reading.problems.back().error;
-  co_return reading.row;
-}
-
-}  // namespace
 
 void CountedPort::options(OptionSet& set) {
   set.instead_of_operands("-s");
@@ -114,34 +74,21 @@ async::Task<> describe(Stack& stack, const Destination& node, Fabric& fabric, co
   mad::Transactor& transactor = stack.transactor();
   co_await add_port(transactor, node.path, fabric.subnet, of.end);
   const auto description = co_await transactor.subn_get<smp::NodeDescription>(node.path);
-  subnet::Node& kept = fabric.subnet.node(fabric.subnet.port(of.end).node);
-  std::ranges::copy(wire::packed(description), kept.description_bytes.begin());
-  kept.has_description = true;
+  fabric.subnet.node_of(of.end).set_description(wire::packed(description));
   fabric.names = stack.manners().node_name_map();
 }
 
-async::Task<Reading> read_counters(Stack& stack, const Fabric& fabric, OnePort of, Counts counts) {
+async::Task<mad::Result<counters::CounterRow>> read_counters(Stack& stack, const Fabric& fabric, OnePort of,
+                                                             counters::ReadingPlan::Counts counts) {
   const subnet::Subnet& subnet = fabric.subnet;
-  const path::Path pma = co_await pma_of(stack, subnet, of.end);
-  mad::Transactor& transactor = stack.transactor();
-  counters::PmaSupport support = every_counter;
-  if (of.all_ports || counts == Counts::all) {
-    const mad::Result<counters::PmaSupport> answer = co_await counters::read_pma_support(transactor, pma);
-    if (!answer) co_return answer.shared_error();
-    support = *answer;
-  }
-  if (counts == Counts::errors) support = without_extended(support);
-  const std::uint8_t number = subnet.port(of.port).number;
-  if (!of.all_ports) co_return co_await read_select(transactor, pma, number, support, counts);
-  if (support.all_port_select()) co_return co_await read_select(transactor, pma, subnet::all_ports, support, counts);
-  counters::CounterRow sum;
-  const unsigned ports = subnet.node(subnet.port(of.end).node).info.num_ports;
-  for (unsigned port = 1; port <= ports; ++port) {
-    const Reading reading = co_await read_select(transactor, pma, static_cast<std::uint8_t>(port), support, counts);
-    if (!reading) co_return reading.shared_error();
-    sum.add(*reading);
-  }
-  co_return sum;
+  const smp::NodeInfo node = subnet.node_of(of.end).info;
+  path::IbPath to;  // the SA gives the rest
+  to.dlid = subnet.lid(of.end);
+  if (!to.dlid.is_unicast()) to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), node.port_guid);
+  const path::Path wanted = to;
+  const path::Path pma = co_await stack.gmp_path(&wanted);
+  const std::uint8_t select = of.all_ports ? subnet::all_ports : subnet.port(of.port).number;
+  co_return co_await counters::read_row(stack.transactor(), pma, select, node.num_ports, counts);
 }
 
 }  // namespace ib::tools

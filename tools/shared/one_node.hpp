@@ -55,9 +55,7 @@ async::Task<OnePort> find_one_port(Stack& stack, const Destination& node, Fabric
 /// Reads the PortInfo of the end port and the description of the node, which stand in the lines about counters.
 async::Task<> describe(Stack& stack, const Destination& node, Fabric& fabric, const OnePort& of);
 
-/// Reads the counters of `of` with as few requests as possible: with Counts::all or Counts::traffic from the attribute with the widest
-/// fields, with Counts::errors from PortCounters only. ClassPortInfo is requested only where the answer depends on it. Of a switch whose
-/// PMA lacks AllPortSelect all ports are read and summed up.
+/// Reads the counters of `of` (counters::read_row()), by the path that the SA gives.
 async::Task<mad::Result<counters::CounterRow>> read_counters(Stack& stack, const Fabric& fabric, OnePort of,
                                                              counters::ReadingPlan::Counts counts);
 

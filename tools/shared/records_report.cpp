@@ -4,143 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
-#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
-#include "iba-gen/mad.hpp"
-#include "iba-gen/sa.hpp"
-#include "iba-gen/smp.hpp"
-#include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
-#include "iba/wire.hpp"
 #include "report/sink.hpp"
 #include "report/structure.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools {
 namespace {
-
-constexpr std::string_view line_start = "\t\t";
-constexpr unsigned first_multicast_lid = 0xc000;
-
-/// A nested attribute that is printed.
-struct HeldAttribute {
-  Bytes bytes;
-  const StructInfo& info;
-  std::uint64_t block;  ///< BlockNum of the record, or 0
-  RecordNames names;
-  DottedOptions style;  ///< the style of the record's own members
-};
-
-template <class T>
-T unpacked(const HeldAttribute& part) {
-  return wire::unpack_short<T>(part.bytes);
-}
-
-void add_flat(std::string& out, const HeldAttribute& part) { out += dotted(part.bytes, part.info, part.style); }
-
-void add_description(std::string& out, const HeldAttribute& part) {
-  constexpr std::string_view name = "NodeDescription";
-  out += fmt::format("{}{}{}{}\n", line_start, name, std::string(part.style.column - name.size(), '.'), escaped(fixed_text(part.bytes)));
-}
-
-/// Prints an attribute with the names of smpquery, under a title.
-void add_section(std::string& out, const HeldAttribute& part) {
-  DottedOptions style = part.style;
-  if (part.names == RecordNames::saquery) {
-    style.names = NameStyle::smpquery;
-    style.colon = true;
-    style.column = DottedOptions{}.column;
-  }
-  out += fmt::format("\t{} dump:\n", part.info.title) + dotted(part.bytes, part.info, style);
-}
-
-void add_linear_table(std::string& out, const HeldAttribute& part) {
-  out += fmt::format("{0}LFT:\n{0}LID\tPort Number\n", line_start);
-  std::uint64_t lid = part.block * 64;
-  for (const std::uint8_t port : unpacked<smp::LinearForwardingTable>(part).port_block)
-    out += fmt::format("{}{}\t{}\n", line_start, lid++, port);
-}
-
-void add_multicast_table(std::string& out, const HeldAttribute& part) {
-  out += fmt::format("{0}MFT:\n{0}MLID\tPort Mask\n", line_start);
-  std::uint64_t lid = first_multicast_lid + part.block * 32;
-  for (const std::uint16_t mask : unpacked<smp::MulticastForwardingTable>(part).port_mask_block)
-    out += fmt::format("{}{:#x}\t{:#x}\n", line_start, lid++, mask);
-}
-
-void add_pkey_table(std::string& out, const HeldAttribute& part) {
-  out += fmt::format("{}PKey Table:\n", line_start);
-  std::size_t i = 0;
-  for (const std::uint16_t pkey : unpacked<smp::PKeyTable>(part).p_key_block) {
-    out += fmt::format("{}{:#06x}", i % 8 == 0 ? line_start : std::string_view(" "), pkey);
-    if (++i % 8 == 0) out += '\n';
-  }
-}
-
-void add_vl_arbitration(std::string& out, const HeldAttribute& part) {
-  const auto entries = unpacked<smp::VLArbitrationTable>(part).vl_weight_block;
-  const auto row = [&](std::string_view name, std::size_t first, unsigned shift, unsigned mask) {
-    out += fmt::format("{}{}:", line_start, name);
-    for (std::size_t i = first; i < first + 16; ++i) out += fmt::format("{:2}|", entries[i] >> shift & mask);
-    out += '\n';
-  };
-  for (const std::size_t first : {0U, 16U}) {
-    row("VL    ", first, 8, 0xf);
-    row("Weight", first, 0, 0xff);
-  }
-}
-
-struct AttributeForm {
-  const StructInfo& (*attribute)();
-  void (*add)(std::string& out, const HeldAttribute& part);
-  unsigned column = 0;     ///< the column of values in the whole record; 0: the usual one
-  bool has_title = false;  ///< then the record's own members have a title too
-};
-constexpr AttributeForm forms[] = {
-    {smp::NodeInfo::info, add_flat, 24},
-    {smp::NodeDescription::info, add_description},
-    {smp::PortInfo::info, add_section, 0, true},
-    {smp::SwitchInfo::info, add_section, 0, true},
-    {smp::LinearForwardingTable::info, add_linear_table},
-    {smp::MulticastForwardingTable::info, add_multicast_table},
-    {smp::PKeyTable::info, add_pkey_table},
-    {smp::VLArbitrationTable::info, add_vl_arbitration},
-};
-
-const AttributeForm* find_form(const FieldInfo& field) {
-  const auto form =
-      std::ranges::find_if(forms, [&](const AttributeForm& f) { return field.structure != nullptr && field.structure == &f.attribute(); });
-  return form != std::end(forms) ? &*form : nullptr;
-}
-
-/// Whether python-rdma's text of a record is known: it has numbers without their words.
-bool is_recorded(const StructInfo& info) {
-  const std::array recorded{&mad::ClassPortInfo::info(),           &sa::NodeRecord::info(),       &sa::PortInfoRecord::info(),
-                            &sa::SLToVLMappingTableRecord::info(), &sa::SwitchInfoRecord::info(), &sa::LinearForwardingTableRecord::info(),
-                            &sa::VLArbitrationTableRecord::info(), &sa::LinkRecord::info(),       &sa::GuidInfoRecord::info(),
-                            &sa::PKeyTableRecord::info(),          &sa::PathRecord::info(),       &sa::MCMemberRecord::info()};
-  return std::ranges::find(recorded, &info) != recorded.end();
-}
-
-DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
-  DottedOptions style;
-  style.keys = keys;
-  style.indent = line_start;
-  style.words = !is_recorded(info);
-  if (names == RecordNames::internal) return style;
-  style.names = NameStyle::saquery;
-  style.reserved = true;
-  style.column = 25;
-  for (const FieldInfo& field : info.fields) {
-    if (const AttributeForm* form = find_form(field); form != nullptr && form->column != 0) style.column = form->column;
-  }
-  return style;
-}
 
 /// The heading of a record of this kind: `NodeRecord` or `SANodeRecord`.
 std::string_view record_title(const StructInfo& info, RecordNames names) {
@@ -162,24 +37,6 @@ std::string json_name(const StructInfo& form, std::string_view member) {
 }
 
 }  // namespace
-
-std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
-  const DottedOptions style = make_style(info, names, keys);
-  const bool has_title = std::ranges::any_of(info.fields, [](const FieldInfo& field) {
-    const AttributeForm* form = find_form(field);
-    return form != nullptr && form->has_title;
-  });
-  std::string out = has_title ? "\tRID:\n" : "";
-  DottedOptions own = style;
-  own.leaves_out = [](const FieldInfo& field) { return find_form(field) != nullptr; };
-  out += dotted(record, info, own);
-  const FieldInfo* block = find_field(info, "block_num");
-  for (const FieldInfo& field : info.fields) {
-    if (const AttributeForm* form = find_form(field))
-      form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
-  }
-  return out;
-}
 
 void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys) {
   sink.begin_array(key);

@@ -7,15 +7,13 @@
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
 #include "iba/struct_info.hpp"
+#include "sa/record_text.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 
-enum class RecordNames { saquery, internal };
-
-/// The lines of one record, each indented by two tabs. Safe for terminals.
-std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys = Keys::hidden);
+using sa::RecordNames;
 
 /// Writes the array `key` of records, structures of `type`.
 void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys);

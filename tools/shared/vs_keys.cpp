@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/vs_keys.hpp"
 
-#include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "subnet/set/set_target.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
@@ -37,15 +35,6 @@ phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths
   options.smps = &stack.lowest_transactor();
   options.is_stored = stack.host().options().from.has_value();
   return options;
-}
-
-async::Task<KeyedNode> identify_for_key(Stack& stack, const phy::VsKeys& keys, Destination node) {
-  if (!subnet::takes_smps(node.path)) throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
-  mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack.smp_transactor(), node.path);
-  const smp::NodeInfo info = std::move(found).take();
-  subnet::mean_node(node.path, info);
-  KeyedNode keyed{std::move(node), keys.of(info.node_guid, info.port_guid)};
-  co_return keyed;
 }
 
 }  // namespace ib::tools

@@ -2,12 +2,10 @@
 // The option for VS_Keys, which never stand on the command line, and the reading of registers with them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "phy/reading.hpp"
-#include "tools/frame/manners.hpp"
 
 namespace ib::tools {
 
@@ -24,14 +22,5 @@ phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& fil
 /// How registers are read through the session with these keys, and besides as `options` say. The arguments must outlive the reading.
 phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys,
                                     phy::ReadingOptions options = {});
-
-/// A node that has said who it is, and its VS_Key.
-struct KeyedNode {
-  Destination node;
-  std::uint64_t vs_key{};
-};
-/// Requests the NodeInfo of the node at `node`, for whom a key is. The key is of the node, or of the port that answered. Throws
-/// Error where no SMP shows whose path it is, subnet::WrongNode, and MadError if there is no answer: then no key may be sent.
-async::Task<KeyedNode> identify_for_key(Stack& stack, const phy::VsKeys& keys, Destination node);
 
 }  // namespace ib::tools

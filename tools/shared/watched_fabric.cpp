@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "subnet/model/failure_text.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {
@@ -48,7 +48,7 @@ async::Task<> WatchedFabric::renew() {
     if (after.find_node(before.node(node).guid()) == subnet::none) gone.push_back(node_text(before, node));
   }
   if (!gone.empty())
-    session_.host().log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
+    session_.host().log().warning(fmt::format("No longer in the fabric, and not read: {}", subnet::some_of(gone, "node", "nodes")));
   swept_ = std::move(swept);
   pmas_ = {};
   history_.keep_nodes_of(now().fabric.subnet);

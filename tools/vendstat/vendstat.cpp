@@ -227,9 +227,7 @@ class Vendstat final : public Command {
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
       const phy::VsKeys keys = read_vs_keys(session.host(), vs_keys_);
-      KeyedNode keyed = co_await identify_for_key(session.stack(), keys, std::move(node));
-      node = std::move(keyed.node);
-      vs_key = keyed.vs_key;
+      vs_key = co_await phy::identify_for_key(session.stack().smp_transactor(), keys, node.path);
     } else if (sets_groups_ || !writes_.empty()) {
       node = co_await session.manners().identified(std::move(node));
     }

@@ -103,4 +103,40 @@ struct Changes {
 
 Changes changes(const Subnet& current, const Subnet& reference);
 
+// The differences that the listings of two fabrics show (`ibnetdiscover --diff`, `iblinkinfo --diff`).
+
+struct DiffChecks {
+  bool switches{}, cas{}, routers{};  ///< the kinds of nodes, for commands that use them
+  bool ports{};                       ///< the ports at the other ends of links
+  bool states{};                      ///< PortState
+  bool lids{}, descriptions{};        ///< of nodes, and with `ports` also of the nodes at the other ends of links
+
+  bool any_of_nodes() const { return ports || states || lids || descriptions; }
+};
+
+/// One of the two fabrics that are compared, with the nodes that are compared, in their order.
+struct DiffSide {
+  const Subnet& subnet;
+  std::vector<NodeIndex> nodes;
+  /// What the sweep of this fabric may have missed (Unseen) is not a difference. Null: it is one, as in infiniband-diags.
+  const Failures* failures{};
+};
+
+struct PortDifference {
+  PortIndex before = none, after = none;  ///< none: not printed
+};
+
+struct NodeDifference {
+  NodeIndex before = none, after = none;  ///< if one of them is none, the node is new or is gone
+  bool head{};                            ///< the LID or the description differs
+  bool num_ports{};                       ///< the number of ports differs; then ports are not compared
+  std::vector<PortDifference> ports;
+};
+
+/// ibnetdiscover also compares GUIDs and LIDs of ports, and prints a lost or new link on one side; iblinkinfo compares states.
+enum class DiffWay : std::uint8_t { topology, links };
+
+/// The nodes of `before` that are gone or different, then the new ones of `after`. A node is identified by its GUID.
+std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& after, const DiffChecks& checks, DiffWay way);
+
 }  // namespace ib::subnet

@@ -74,6 +74,17 @@ Failure::Kind kind_of(const mad::MadError& error) {
   return dynamic_cast<const mad::NotRead*>(&error) != nullptr ? Failure::Kind::not_read : Failure::Kind::refused;
 }
 
+Failure port_failure(const Subnet& subnet, PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
+  const unsigned number = subnet.port(port).number;
+  return {.kind = kind_of(*error),
+          .node = subnet.port(port).node,
+          .port = static_cast<int>(number),
+          .attribute = "PortInfo",
+          .modifier = number,
+          .why = error->message(),
+          .error = error};
+}
+
 int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& error) {
   const Port& at = subnet.port(port);
   if (error.request().size() < mad::header_size) return at.number;

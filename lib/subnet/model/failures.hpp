@@ -55,6 +55,9 @@ void sort(Failures& failures, const Subnet& subnet);
 /// another node answered (WrongNode).
 Failure::Kind kind_of(const mad::MadError& error);
 
+/// The failure of a Get or Set of the PortInfo of `port`.
+Failure port_failure(const Subnet& subnet, PortIndex port, const std::shared_ptr<const mad::MadError>& error);
+
 /// The number of the port that the request of `error` was about, for Failure::port. The request went to an agent of `port`. −1 for an
 /// attribute of the whole node (IBA 14.2.5: NodeInfo, SwitchInfo, forwarding tables), for the ClassPortInfo of a switch, which has one
 /// agent for all its ports, and for PortSelect 255 (IBA 16.1.3.1).

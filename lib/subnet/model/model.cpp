@@ -86,4 +86,10 @@ unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t,
   return length;
 }
 
+std::vector<std::uint8_t> route_ports(const Subnet& subnet, NodeIndex node) {
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = route_to(subnet, node, route);
+  return {route.begin() + 1, route.begin() + 1 + hops};
+}
+
 }  // namespace ib::subnet

@@ -195,5 +195,7 @@ inline constexpr std::string_view no_room_text = "There are more nodes or ports 
 /// Writes the output ports of the route that reached `node` from the start of the sweep to route[1…]. Returns the number of
 /// hops (at most 63: IBA 14.2.2).
 unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route);
+/// The output ports of that route.
+std::vector<std::uint8_t> route_ports(const Subnet& subnet, NodeIndex node);
 
 }  // namespace ib::subnet

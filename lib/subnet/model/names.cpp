@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/escape.hpp"
+
 namespace ib::subnet {
 
 namespace {
@@ -42,6 +44,13 @@ std::string quantum2_label(unsigned number, unsigned ports) {
 
 }  // namespace
 
+std::string diags_node_name(const NodeNameMap& names, Guid node, std::string_view description) {
+  const auto mapped = names.find(node);
+  return mapped ? printable_words(*mapped) : printable(description);
+}
+
+std::string diags_node_name(const Node& node, const NodeNameMap& names) { return diags_node_name(names, node.guid(), node.description()); }
+
 std::string port_label(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   const Node& node = subnet.node(port.node);
@@ -53,10 +62,8 @@ std::string port_label(const Subnet& subnet, PortIndex at) {
 
 std::string twin_mark(const Subnet& subnet, NodeIndex node) {
   if (has_own_guid(subnet, node)) return {};
-  std::array<std::uint8_t, 64> route{};
-  const unsigned hops = route_to(subnet, node, route);
   std::string text = " (route 0";
-  for (unsigned hop = 1; hop <= hops; ++hop) text += ',' + std::to_string(route.at(hop));
+  for (const unsigned port : route_ports(subnet, node)) text += ',' + std::to_string(port);
   return text + ')';
 }
 

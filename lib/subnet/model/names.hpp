@@ -49,6 +49,10 @@ inline std::string_view name_of(const Node& node, const NodeNameMap* map) {
   return node.description();
 }
 
+/// The name of a node in texts of infiniband-diags: in the node name map of the site, else its description (base/escape.hpp: printable()).
+std::string diags_node_name(const NodeNameMap& names, Guid node, std::string_view description);
+std::string diags_node_name(const Node& node, const NodeNameMap& names);
+
 /// Whether a channel adapter is an Aggregation Node inside of a switch (SHARP), and no host.
 inline bool is_aggregation_node(const Node& node) {
   return node.has_description && node.description().find("Aggregation Node") != std::string_view::npos;

@@ -290,6 +290,21 @@ SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep) {
   return result;
 }
 
+bool exceeds_legacy_sweep(const Subnet& subnet) {
+  const auto crosses = [](const Port& port) { return port.has_info && port.peer != none && !port.is_link_up(); };
+  const auto lacks_port0 = [&](const Node& node) { return node.kind() == NodeKind::sw && !subnet.port(node.first_port).has_info; };
+  return std::ranges::any_of(subnet.ports(), crosses) || std::ranges::any_of(subnet.nodes(), lacks_port0);
+}
+
+bool is_in_legacy_sweep(const Subnet& subnet, const Failure& failure) {
+  if (failure.node == none || failure.port < 1) return true;
+  const Node& node = subnet.node(failure.node);
+  const PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  if (at == none) return true;
+  if (failure.beyond) return subnet.port(at).is_link_up();
+  return node.kind() != NodeKind::sw || subnet.port(node.first_port).has_info;
+}
+
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep) {
   std::vector<NodeIndex> order(sweep.found.rbegin(), sweep.found.rend());
   std::vector<bool> listed(subnet.nodes().size());

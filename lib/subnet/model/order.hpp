@@ -67,6 +67,12 @@ LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
 /// not find come after these.
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
+/// Whether libibnetdisc would find less of the subnet. It does not cross a port whose PortPhysicalState is not LinkUp, and does not read
+/// the ports of a switch whose port 0 did not answer PortInfo.
+bool exceeds_legacy_sweep(const Subnet& subnet);
+/// Whether libibnetdisc would have sent the request that failed.
+bool is_in_legacy_sweep(const Subnet& subnet, const Failure& failure);
+
 /// The part of `whole` that `sweep` would have read. At the greatest distance of a limited sweep, ports stay unread and links unseen.
 SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "subnet/model/model.hpp"
@@ -53,5 +54,11 @@ LinkRate enabled_at_port(const Subnet& subnet, PortIndex port);
 
 /// Whether a port at QDR may run at FDR10: MlnxExtPortInfo, which distinguishes the two, was not read.
 bool may_run_at_fdr10(const Subnet& subnet, PortIndex port);
+
+/// The text of a link in listings of infiniband-diags: "( 4X          10.0 Gbps Active/  LinkUp)"; no width and speed of a port that is
+/// down. Without `known` their codes are 0.
+std::string diags_link_text(const Subnet& subnet, PortIndex port, bool known = true);
+/// "Could be 12X " if both ends of the link support more than the link uses, otherwise " ". The port must have a peer.
+std::string diags_could_be(const Subnet& subnet, PortIndex port);
 
 }  // namespace ib::subnet

@@ -115,6 +115,9 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
 /// model. `subnet` must outlive the task.
 async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& subnet, std::vector<Failure> failures, path::Path start);
 
+/// Removes from a complete model what a sweep with these needs would not request: failures, and without `fdr10` MlnxExtPortInfo.
+void forget_unwanted(SweptSubnet& swept, const DiscoverNeeds& needs, bool fdr10);
+
 /// Reads the subnet that the subnet administrator knows into `subnet`, in the place of what it held: the state that the subnet manager
 /// found in its last sweep. No SMP is sent. Four queries at most, one for each table that `options` need; for a part of the subnet records
 /// are requested one by one. `start` is the LID of the first node; the port of this host if absent. `nodes` is the table of NodeRecords, if
@@ -122,6 +125,13 @@ async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& su
 /// of the start's NodeRecord, and Error if the SA does not know the start.
 async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, DiscoverOptions options, std::optional<Lid> start,
                                          std::vector<sa::NodeRecord> nodes);
+
+/// libibnetdisc notices its bound of hops one link late: of the switches at the bound it still tries the first link that leads on. Where
+/// this host has several ports in the subnet, that link may lead back to one of them, which libibnetdisc then lists with the host.
+/// `fabric` was swept from this host at `start`, an empty directed route, with the radius `bound`. Finds the link with as few requests as
+/// possible, and if it leads to a port of the host that is not known yet, reads this port, with `mlnx` also its MlnxExtPortInfo. What does
+/// not answer is added to the failures of `fabric`. Does nothing if all ports of the host are known.
+async::Task<> read_link_back(mad::Transactor& transactor, SweptSubnet& fabric, path::Path start, unsigned bound, bool mlnx);
 
 // The node of this host as sysfs has it, without a MAD: what is left to report when its port is Down.
 
@@ -134,5 +144,7 @@ inline void describe_node(Node& node, std::string_view text) { node.set_descript
 
 /// Whether the port where the sweep began is Down, so that nothing beyond it can have been seen.
 bool is_start_down(const Subnet& subnet);
+/// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
+bool is_cut_off(const SweptSubnet& swept);
 
 }  // namespace ib::subnet

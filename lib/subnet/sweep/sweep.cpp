@@ -424,6 +424,35 @@ smp::PortInfo port_info(const sys::EndPort& port) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a sweep with these needs would have this failure.
+bool is_wanted(const Subnet& subnet, const DiscoverNeeds& needs, const Failure& failure) {
+  if (failure.node == none || failure.beyond) return true;
+  const NodeKind kind = subnet.node(failure.node).kind();
+  if (failure.attribute == "SwitchInfo") return needs.switch_infos;
+  if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
+  if (failure.attribute != "PortInfo" || failure.port < 0) return true;
+  const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  return port == none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
+}
+
+}  // namespace
+
+void forget_unwanted(SweptSubnet& swept, const DiscoverNeeds& needs, bool fdr10) {
+  std::erase_if(swept.failures, [&](const Failure& failure) { return !is_wanted(swept.subnet, needs, failure); });
+  if (fdr10) return;
+  for (PortIndex at = 0; at < swept.subnet.ports().size(); ++at) swept.subnet.port(at).fdr10 = swept.subnet.port(at).fdr10_supported = 0;
+}
+
+bool is_cut_off(const SweptSubnet& swept) {
+  const Subnet& subnet = swept.subnet;
+  if (subnet.start == none) return false;
+  const auto linked = [](const Port& port) { return port.peer != none; };
+  return std::ranges::none_of(subnet.ports_of(subnet.node_of(subnet.start)), linked) &&
+         std::ranges::any_of(swept.failures, &Failure::beyond);
+}
+
 void add_own_node(Subnet& subnet, const sys::EndPort& port) {
   smp::NodeInfo info;
   info.node_type = port.device->is_switch() ? smp::NodeType::switch_ : smp::NodeType::channel_adapter;

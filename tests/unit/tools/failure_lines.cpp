@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What is printed of parts that did not answer: a line a cause, however many nodes it has.
-#include "tools/shared/failure_lines.hpp"
+#include "subnet/model/failure_text.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ using namespace ib;
 using ibtest::contains;
 using ibtest::ibtool;
 using subnet::Failure;
-using tools::failure_lines;
+using subnet::failure_lines;
 using Lines = std::vector<std::string>;
 
 namespace {

@@ -126,7 +126,7 @@ const std::pair<const char*, Print> attribute_printers[]{
     {"dotted", [](const Sample& s, Keys keys) { return dotted_text(s, keys, NameStyle::iba, false); }},
     {"dotted, reserved too", [](const Sample& s, Keys keys) { return dotted_text(s, keys, NameStyle::saquery, true); }},
     {"json", json_text},
-    {"record", [](const Sample& s, Keys keys) { return tools::record_text(s.bytes, *s.info, tools::RecordNames::saquery, keys); }},
+    {"record", [](const Sample& s, Keys keys) { return sa::record_text(s.bytes, *s.info, sa::RecordNames::saquery, keys); }},
 };
 
 const std::pair<const char*, Print> mad_printers[]{
