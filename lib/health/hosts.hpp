@@ -7,7 +7,6 @@
 #include <compare>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +31,6 @@ class HostNames {
   class Expression;
   std::shared_ptr<const Expression> expression_;
 };
-
-/// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
-std::set<std::string> expand_hosts(std::string_view text);
 
 /// Whether a description does not distinguish its node from others: it is missing, is the chip's, or has no name of a host.
 bool has_default_description(const subnet::Node& node);

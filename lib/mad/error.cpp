@@ -72,7 +72,7 @@ std::string target_text(const path::Path& path) {
     const bool starts_here = route->dr_slid == permissive_lid, ends_there = route->dr_dlid == permissive_lid;
     if (route->hops == 0 && starts_here && ends_there) return "this node";
     std::string text = "route 0";
-    for (unsigned hop = 1; hop <= route->hops && hop <= path::max_hops; ++hop) text += fmt::format(",{}", route->route[hop]);
+    for (const std::uint8_t port : route->ports()) text += fmt::format(",{}", port);
     if (!starts_here && ib.dlid != permissive_lid) text += fmt::format(" from LID {}", ib.dlid.value);
     if (!ends_there) text += fmt::format(" and on to LID {}", route->dr_dlid.value);
     return text;

@@ -39,6 +39,12 @@ constexpr RpcName table[] = {
 
 std::span<const RpcName> rpc_names() { return table; }
 
+std::string_view rpc_name(std::uint8_t mgmt_class, std::uint8_t method) {
+  const std::uint8_t of = is_smp(mgmt_class) ? mgmt_class::smp : is_vendor(mgmt_class) ? std::uint8_t{0} : mgmt_class;
+  const auto found = std::ranges::find_if(table, [&](const RpcName& rpc) { return rpc.mgmt_class == of && rpc.method == method; });
+  return found != std::end(table) ? found->name : std::string_view();
+}
+
 const RpcName* find_rpc(std::string_view name) {
   const auto found = std::ranges::find_if(table, [&](const RpcName& rpc) { return equal_ignoring_case(rpc.name, name); });
   return found != std::end(table) ? &*found : nullptr;

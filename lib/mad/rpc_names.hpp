@@ -28,6 +28,9 @@ struct RpcName {
 /// Every RPC for which at least one attribute is known.
 std::span<const RpcName> rpc_names();
 
+/// The name of a method of a class; empty if it is not known.
+std::string_view rpc_name(std::uint8_t mgmt_class, std::uint8_t method);
+
 /// Finds an RPC by name, without regard to case. Null if there is none.
 const RpcName* find_rpc(std::string_view name);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
 #include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
@@ -16,8 +18,7 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   path.dlid = end_port.sm_lid;
   path.slid = end_port.lid;
   path.sl = static_cast<std::uint8_t>(end_port.sm_sl);
-  path.dqpn = path.sqpn = Qpn{1};
-  path.qkey = path::qp1_qkey;
+  path.use_qp(Qpn{1});
   path.packet_life_time = static_cast<std::uint8_t>(end_port.subnet_timeout);
   return path;
 }
@@ -36,6 +37,11 @@ Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t met
   // The data of an SMP is followed by the paths of its route. If answers may be longer than a packet, everything is data.
   if (!has_rmpp(request.mgmt_class)) payload = payload.first(std::min(payload.size(), data_area(request.mgmt_class).size));
   co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
+}
+
+Task<std::string> description_at(Transactor& transactor, path::Path path) {
+  const Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
+  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
 }
 
 }  // namespace ib::mad

@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,9 @@ concept CommonAttribute = T::attribute_id != 0 && !requires {
 template <class T>
 concept PerformanceAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::performance;
 
+/// The reason why the SA is not queried where no subnet manager has ever configured the end port; see Transactor::knows_sa().
+inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
+
 /// Turns requests into replies.
 class Transactor {
  public:
@@ -62,6 +67,8 @@ class Transactor {
   /// The path to the subnet administrator of the end port (IBA 15.4.2). It may be changed (SM_Key, retries) only before its first use.
   path::Path& sa_path() { return sa_path_; }
   const path::Path& sa_path() const { return sa_path_; }
+  /// Whether the end port has learnt of an SA, or sa_path() was set to one.
+  bool knows_sa() const { return sa_path_.ib().dlid != Lid{} || sa_path_.ib().has_grh; }
 
   /// Get of the attribute that `info` describes, in the class of the attribute. `path` decides whether an SMP is directed-route
   /// or LID-routed, and gives its M_Key. `value` is the content of the request (selectors, keys); empty means zeros. The result
@@ -122,5 +129,8 @@ Task<Result<T>> Transactor::try_typed(std::uint8_t method, const path::Path& pat
   if (!reply) co_return reply.shared_error();
   co_return T::unpack(reply->payload());
 }
+
+/// The NodeDescription of the node at the end of `path`; empty if it cannot be read.
+Task<std::string> description_at(Transactor& transactor, path::Path path);
 
 }  // namespace ib::mad

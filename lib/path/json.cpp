@@ -20,7 +20,7 @@ void visit(report::Sink& sink, std::string_view key, const Path& path) {
   sink.value_or_null("flow_label", ib.has_grh, ib.flow_label);
   if (const IbDrPath* directed = path.directed()) {
     sink.begin_array("route");
-    for (unsigned hop = 1; hop <= directed->hops; ++hop) sink.value({}, directed->route[hop]);
+    for (const std::uint8_t port : directed->ports()) sink.value({}, port);
     sink.end_array();
     sink.value("dr_slid", directed->dr_slid);
     sink.value("dr_dlid", directed->dr_dlid);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -70,34 +69,5 @@ std::string without_secrets(std::string_view text);
 bool try_set_route(IbDrPath& path, std::string_view text, char separator);
 /// "Invalid DR path specification …".
 std::string no_route_text(std::string_view text);
-
-// The attributes of a path under their names in path specs. One table serves for writing and for reading specs.
-
-/// How the value of an attribute is written in a path spec.
-enum class AttributeForm : std::uint8_t {
-  decimal,
-  hex,
-  lid,      ///< decimal, but hexadecimal for multicast LIDs and above
-  boolean,  ///< True or False
-  secret,   ///< decimal, but written only if keys are shown, because paths appear in logs and error messages
-  gid,
-  route,  ///< 0:1:2:
-};
-
-struct Attribute {
-  std::string_view name;
-  AttributeForm form;
-  std::uint64_t limit;  ///< the greatest allowed number; 0 for GIDs and routes
-  bool routed;          ///< an IBPath has the attribute
-  bool directed;        ///< an IBDRPath has the attribute
-  /// Gets the number, or nothing if it is absent. Null for GIDs and routes. `path` must be of a kind that has the attribute.
-  std::optional<std::uint64_t> (*get)(const IbPath& path);
-  void (*set)(IbPath& path, std::uint64_t value);
-  std::optional<Gid> IbPath::*gid;  ///< for GIDs, otherwise null
-  std::uint64_t well_known = 0;     ///< of a secret: the public value, which is always written
-};
-
-/// All attributes but end_port in the order of path specs: upper case before lower case.
-std::span<const Attribute> attributes();
 
 }  // namespace ib::path

@@ -38,10 +38,14 @@ std::uint16_t lmc_mask(const sys::EndPort& port) { return static_cast<std::uint1
 
 }  // namespace
 
+void IbPath::use_qp(Qpn qp) {
+  dqpn = sqpn = qp;
+  qkey = qp == Qpn{0} ? 0 : qp1_qkey;
+}
+
 IbDrPath::IbDrPath() {
   dlid = slid = permissive_lid;
-  dqpn = sqpn = Qpn{0};
-  qkey = 0;
+  use_qp(Qpn{0});
 }
 
 IbDrPath::IbDrPath(const sys::EndPort* from) : IbDrPath() { end_port = from; }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -61,6 +62,8 @@ struct IbPath {
   std::optional<std::uint32_t> umad_agent_id;
 
   bool operator==(const IbPath&) const = default;
+  /// From QP to QP with the well-known Q_Key: QP0 for SMPs, QP1 for GMPs.
+  void use_qp(Qpn qp);
 };
 
 /// A directed-route path: SMPs only (IBA 14.2.2).
@@ -73,6 +76,10 @@ struct IbDrPath : IbPath {
 
   /// The route extended by one hop, or nothing if the route has max_hops already.
   std::optional<IbDrPath> advance(std::uint8_t port) const;
+  /// Whether the route begins at this host rather than at a LID.
+  bool begins_here() const { return dlid == permissive_lid || dlid == Lid{}; }
+  /// The output ports, from the first hop on.
+  std::span<const std::uint8_t> ports() const { return std::span(route).subspan(1, hops < max_hops ? hops : max_hops); }
   /// Removes the last hop, and returns its port. Precondition: there is a hop.
   std::uint8_t retreat() { return std::exchange(route[hops--], std::uint8_t{0}); }
   bool operator==(const IbDrPath&) const = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Paths as text for people and as specs that can be parsed: python-rdma's str() and repr(), and its error messages.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -18,6 +19,30 @@
 namespace ib::path {
 
 namespace {
+
+/// How the value of an attribute is written in a path spec.
+enum class AttributeForm : std::uint8_t {
+  decimal,
+  hex,
+  lid,      ///< decimal, but hexadecimal for multicast LIDs and above
+  boolean,  ///< True or False
+  secret,   ///< decimal, but written only if keys are shown, because paths appear in logs and error messages
+  gid,
+  route,  ///< 0:1:2:
+};
+
+struct Attribute {
+  std::string_view name;
+  AttributeForm form;
+  std::uint64_t limit;  ///< the greatest allowed number; 0 for GIDs and routes
+  bool routed;          ///< an IBPath has the attribute
+  bool directed;        ///< an IBDRPath has the attribute
+  /// Gets the number, or nothing if it is absent. Null for GIDs and routes. `path` must be of a kind that has the attribute.
+  std::optional<std::uint64_t> (*get)(const IbPath& path);
+  void (*set)(IbPath& path, std::uint64_t value);
+  std::optional<Gid> IbPath::*gid;  ///< for GIDs, otherwise null
+  std::uint64_t well_known = 0;     ///< of a secret: the public value, which is always written
+};
 
 // Converts a member of any type that paths consist of to a number and back.
 template <class T>
@@ -84,7 +109,8 @@ constexpr std::uint64_t bits(unsigned count) { return (std::uint64_t{1} << count
 
 constexpr std::uint64_t one_day = 86'400'000'000;  // µs
 
-constexpr Attribute table[] = {
+/// All attributes but end_port in the order of path specs: upper case before lower case. The table serves for writing and for reading.
+constexpr Attribute attributes[] = {
     made<&IbPath::cc_key>("CCKey", AttributeForm::secret, UINT64_MAX),
     gid("DGID", &IbPath::dgid),
     made<&IbPath::dlid>("DLID", AttributeForm::lid, bits(16)),
@@ -122,17 +148,7 @@ constexpr Attribute table[] = {
 };
 
 /// The route as a tuple: (0,) or (0, 1, 7).
-std::string route_tuple(const IbDrPath& path) {
-  std::string text = "(0";
-  for (unsigned i = 1; i <= path.hops; ++i) fmt::format_to(std::back_inserter(text), ", {}", path.route[i]);
-  return text + (path.hops == 0 ? ",)" : ")");
-}
-
-std::string route_spec(const IbDrPath& path) {
-  std::string text = "0:";
-  for (unsigned i = 1; i <= path.hops; ++i) fmt::format_to(std::back_inserter(text), "{}:", path.route[i]);
-  return text;
-}
+std::string route_tuple(const IbDrPath& path) { return path.hops == 0 ? "(0,)" : fmt::format("(0, {})", fmt::join(path.ports(), ", ")); }
 
 std::string directed_text(const IbDrPath& path) {
   std::string text = "DR Path ";
@@ -163,7 +179,8 @@ std::optional<std::string> value_text(const Attribute& attribute, const Path& pa
   static const IbDrPath directed_defaults;
   const IbPath& p = path.ib();
   if (attribute.form == AttributeForm::secret && keys == Keys::hidden && attribute.get(p) != attribute.well_known) return std::nullopt;
-  if (attribute.form == AttributeForm::route) return route_spec(*path.directed());
+  if (attribute.form == AttributeForm::route)
+    return fmt::format("0:{}{}", fmt::join(path.directed()->ports(), ":"), path.directed()->hops == 0 ? "" : ":");
   if (attribute.form == AttributeForm::gid) {
     const auto& gid = p.*attribute.gid;
     return gid ? std::optional(fmt::format("GID('{}')", to_text(*gid))) : std::nullopt;
@@ -221,7 +238,7 @@ const sys::EndPort* parse_end_port(std::string_view text, const sys::DeviceList*
 
 /// Sets the attribute `name` of `path`, which is an IbDrPath if `directed`.
 void set_attribute(IbPath& path, bool directed, std::string_view name, std::string_view text) {
-  for (const auto& attribute : attributes()) {
+  for (const auto& attribute : attributes) {
     if (attribute.name != name || !(directed ? attribute.directed : attribute.routed)) continue;
     switch (attribute.form) {
       case AttributeForm::gid:
@@ -258,7 +275,7 @@ Path parse_attributes(std::string_view spec, std::string_view list, const sys::D
 
 /// Whether the value of `name` in a spec may be repeated: `name` is neither a key nor a misspelt key.
 bool is_open(std::string_view name) {
-  for (const auto& attribute : attributes()) {
+  for (const auto& attribute : attributes) {
     if (attribute.name == name) return attribute.form != AttributeForm::secret;
   }
   const auto is_key = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
@@ -267,8 +284,6 @@ bool is_open(std::string_view name) {
 }
 
 }  // namespace
-
-std::span<const Attribute> attributes() { return table; }
 
 std::string to_text(const Path& path) {
   if (const auto* directed = path.directed()) return directed_text(*directed);
@@ -284,7 +299,7 @@ std::string to_spec(const Path& path, Keys keys) {
   const auto* end_port = path.ib().end_port;
   std::string text = directed ? "IBDRPath(end_port=" : "IBPath(end_port=";
   text += end_port != nullptr ? in_quotes(end_port->name()) : "None";
-  for (const auto& attribute : attributes()) {
+  for (const auto& attribute : attributes) {
     if (!(directed ? attribute.directed : attribute.routed)) continue;
     if (const auto value = value_text(attribute, path, keys)) fmt::format_to(std::back_inserter(text), ", {}={}", attribute.name, *value);
   }

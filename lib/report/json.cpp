@@ -2,22 +2,20 @@
 #include "report/json.hpp"
 
 #include <cassert>
-#include <cerrno>
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 
 namespace ib::report {
 
 void JsonSink::literal(std::string_view key, std::string_view value, const Measure& /*measure*/) {
   place(key);
-  out_.text() += value;
+  out_.buffer() += value;
   finish_value();
 }
 
 void JsonSink::text(std::string_view key, std::string_view value) {
   place(key);
-  append_json_string(out_.text(), value);
+  append_json_string(out_.buffer(), value);
   finish_value();
 }
 
@@ -27,7 +25,7 @@ void JsonSink::unwind() {
 
 void JsonSink::begin(std::string_view key, bool object) {
   place(key);
-  out_.text() += object ? '{' : '[';
+  out_.buffer() += object ? '{' : '[';
   levels_.push_back({object, true});
 }
 
@@ -36,7 +34,7 @@ void JsonSink::end(bool object) {
   const bool empty = levels_.back().empty;
   levels_.pop_back();
   if (!empty) new_line();
-  out_.text() += object ? '}' : ']';
+  out_.buffer() += object ? '}' : ']';
   finish_value();
 }
 
@@ -44,45 +42,26 @@ void JsonSink::end(bool object) {
 void JsonSink::place(std::string_view key) {
   if (levels_.empty()) return;
   Level& level = levels_.back();
-  if (!level.empty) out_.text() += ',';
+  if (!level.empty) out_.buffer() += ',';
   level.empty = false;
   new_line();
   if (!level.object) return;
-  out_.text() += '"';  // keys are names of this program: nothing in them is escaped
-  out_.text() += key;
-  out_.text() += '"';
-  out_.text() += style_ == JsonStyle::pretty ? ": " : ":";
+  out_.buffer() += '"';  // keys are names of this program: nothing in them is escaped
+  out_.buffer() += key;
+  out_.buffer() += '"';
+  out_.buffer() += style_ == JsonStyle::pretty ? ": " : ":";
 }
 
 void JsonSink::new_line() {
   if (style_ != JsonStyle::pretty) return;
-  out_.text() += '\n';
-  out_.text().append(2 * levels_.size(), ' ');
+  out_.buffer() += '\n';
+  out_.buffer().append(2 * levels_.size(), ' ');
 }
 
 void JsonSink::finish_value() {
   constexpr std::size_t piece = 64 * 1024;  // bytes to collect before a write
-  if (levels_.empty()) out_.text() += '\n';
-  if (levels_.empty() || out_.text().size() >= piece) out_.flush(levels_.empty());
-}
-
-Output::~Output() {
-  if (!pending_.empty()) static_cast<void>(std::fwrite(pending_.data(), 1, pending_.size(), file_));
-}
-
-void Output::flush(bool through) {
-  if (file_ == nullptr || pending_.empty()) return;
-  written_ = true;
-  const bool written = std::fwrite(pending_.data(), 1, pending_.size(), file_) == pending_.size() && (!through || std::fflush(file_) == 0);
-  const int code = errno;
-  pending_.clear();
-  if (!written) throw SysError(code, "write", "output");
-}
-
-bool Output::withdraw() {
-  if (file_ == nullptr || written_) return false;
-  pending_.clear();
-  return true;
+  if (levels_.empty()) out_.buffer() += '\n';
+  if (levels_.empty() || out_.buffer().size() >= piece) out_.deliver(levels_.empty());
 }
 
 void LinesSink::begin_object(std::string_view key) {
@@ -175,9 +154,9 @@ void LinesSink::end_line() {
 
 /// Writes a whole line and empties `text`.
 void LinesSink::put(std::string& text) {
-  out_.text() += text;
+  out_.buffer() += text;
   text.clear();
-  out_.flush();
+  out_.deliver();
 }
 
 }  // namespace ib::report

@@ -3,38 +3,15 @@
 // little memory. The output is valid JSON whatever bytes the strings hold.
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "report/sink.hpp"
+#include "report/text_out.hpp"
 
 namespace ib::report {
-
-/// Collects the text of a document. The text or file of the caller must outlive the object.
-class Output {
- public:
-  Output(std::string& text) : text_(&text) {}  // NOLINT: a sink is made from either
-  Output(std::FILE* file) : file_(file) {}     // NOLINT
-  Output(Output&&) = default;
-  /// Writes what is pending, without a complaint: the rest of a document that an error cut short.
-  ~Output();
-
-  /// The text of the caller, or what is pending for the file.
-  std::string& text() { return text_ != nullptr ? *text_ : pending_; }
-  /// Writes to the file what is pending, and on to the system if `through`. Throws SysError if that fails (EPIPE, ENOSPC).
-  void flush(bool through = true);
-  /// Drops what is pending for a file. Returns false, and does nothing, if a part was written already.
-  bool withdraw();
-
- private:
-  std::string* text_{};
-  std::FILE* file_{};
-  std::string pending_;
-  bool written_{};
-};
 
 enum class JsonStyle {
   pretty,  ///< indented by two blanks, with a newline after the document
@@ -45,8 +22,8 @@ enum class JsonStyle {
 /// strings as in text output. The destructor does not complete an unfinished document.
 class JsonSink : public Sink {
  public:
-  /// Writes to a file in pieces, and at the end of every top-level value. Throws as Output::flush() does.
-  explicit JsonSink(Output out, JsonStyle style = JsonStyle::pretty) : out_(std::move(out)), style_(style) {}
+  /// Writes to a file in pieces, and at the end of every top-level value. Throws as TextOut::deliver() does.
+  explicit JsonSink(TextOut out, JsonStyle style = JsonStyle::pretty) : out_(std::move(out)), style_(style) {}
 
   void begin_object(std::string_view key = {}) override { begin(key, true); }
   void end_object() override { end(true); }
@@ -69,7 +46,7 @@ class JsonSink : public Sink {
   void new_line();
   void finish_value();
 
-  Output out_;
+  TextOut out_;
   JsonStyle style_;
   std::vector<Level> levels_;
 };
@@ -77,8 +54,8 @@ class JsonSink : public Sink {
 /// Writes one document, which must be an object. Only the current line and the last line are in memory.
 class LinesSink : public Sink {
  public:
-  /// `head` writes the members that begin every line. Throws as Output::flush() does.
-  LinesSink(Output out, std::function<void(Sink&)> head)
+  /// `head` writes the members that begin every line. Throws as TextOut::deliver() does.
+  LinesSink(TextOut out, std::function<void(Sink&)> head)
       : out_(std::move(out)), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
 
   void begin_object(std::string_view key = {}) override;
@@ -110,7 +87,7 @@ class LinesSink : public Sink {
   void end_line();
   void put(std::string& text);
 
-  Output out_;
+  TextOut out_;
   std::function<void(Sink&)> head_;
   unsigned depth_ = 0;  ///< number of open objects and arrays
   Array array_ = Array::none;

@@ -79,7 +79,7 @@ std::string known_of(std::string_view names, const std::vector<std::string>& col
 
 }  // namespace
 
-TableSink::TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice, std::string_view usual, std::size_t width)
+TableSink::TableSink(TextOut out, TableStyle style, std::string_view rows, TableChoice choice, std::string_view usual, std::size_t width)
     : out_(std::move(out)), style_(style), choice_(std::move(choice)), usual_(usual), width_(width) {
   for (const std::string_view part : split(rows, ".")) path_.emplace_back(part);
 }
@@ -110,7 +110,7 @@ void TableSink::end_element() {
   if (depth != 0) return;
   for (const Row& row : rows_) write(row);
   rows_.clear();
-  out_.flush();
+  out_.deliver();
 }
 
 void TableSink::begin_object(std::string_view key) {
@@ -142,7 +142,7 @@ void TableSink::end_object() {
   if (!levels_.empty()) return;
   if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_));
   if (!columns_.empty() && !is_streaming()) write_kept();
-  out_.flush();
+  out_.deliver();
 }
 
 void TableSink::columns(const std::vector<std::string>& names) {
@@ -293,7 +293,7 @@ void TableSink::write_kept() {
   const Table<Words> table(columns, choice);
   table.arrange(kept_);
   if (style_ == TableStyle::aligned)
-    return table.write_text(kept_, choice.wide ? unlimited_width : width_, [this](std::string_view text) { out_.text() += text; });
+    return table.write_text(kept_, choice.wide ? unlimited_width : width_, [this](std::string_view text) { out_.buffer() += text; });
   line({columns_.begin(), columns_.end()});
   for (const Words& words : kept_) line({words.begin(), words.end()});
 }
@@ -316,10 +316,10 @@ void TableSink::write(const Row& row) {
 void TableSink::line(const std::vector<std::string_view>& cells) {
   const std::size_t count = chosen_.empty() ? cells.size() : chosen_.size();
   for (std::size_t at = 0; at < count; ++at) {
-    if (at != 0) out_.text() += style_ == TableStyle::csv ? ',' : '\t';
-    out_.text() += cells[chosen_.empty() ? at : chosen_[at]];
+    if (at != 0) out_.buffer() += style_ == TableStyle::csv ? ',' : '\t';
+    out_.buffer() += cells[chosen_.empty() ? at : chosen_[at]];
   }
-  out_.text() += style_ == TableStyle::csv ? "\r\n" : "\n";
+  out_.buffer() += style_ == TableStyle::csv ? "\r\n" : "\n";
 }
 
 }  // namespace ib::report

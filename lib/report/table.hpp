@@ -36,8 +36,8 @@ enum class TableStyle {
 class TableSink : public Sink {
  public:
   /// `rows` is the place of the rows: "nodes.ports". `usual`, of an aligned text: names between commas of its columns where none are
-  /// chosen; empty: all. `width` as for write_aligned(). Throws as Output::flush() does.
-  TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice = {}, std::string_view usual = {},
+  /// chosen; empty: all. `width` as for write_aligned(). Throws as TextOut::deliver() does.
+  TableSink(TextOut out, TableStyle style, std::string_view rows, TableChoice choice = {}, std::string_view usual = {},
             std::size_t width = unlimited_width);
 
   void begin_object(std::string_view key = {}) override;
@@ -94,7 +94,7 @@ class TableSink : public Sink {
   void write(const Row& row);
   void line(const std::vector<std::string_view>& cells);
 
-  Output out_;
+  TextOut out_;
   TableStyle style_;
   TableChoice choice_;
   std::string_view usual_;

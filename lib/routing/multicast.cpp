@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "mad/error.hpp"
+#include "mad/transactor.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/model/port_paths.hpp"
 
 namespace ib::routing {
 
@@ -269,9 +269,8 @@ std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers
 
 async::Task<std::vector<sa::MCMemberRecord>> read_group_records(mad::Transactor& transactor, std::string& why) {
   std::vector<sa::MCMemberRecord> records;
-  const path::IbPath& sa = transactor.sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) {
-    why = subnet::no_sa_is_known;
+  if (!transactor.knows_sa()) {
+    why = mad::no_sa_is_known;
     co_return records;
   }
   try {

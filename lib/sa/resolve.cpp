@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "sa/records.hpp"
@@ -139,12 +142,15 @@ path::IbPath to_lid(const path::Path& route, Lid lid) {
 
 async::Task<path::Path> PathResolver::lid_routed(path::Path target) {
   if (target.directed() == nullptr) co_return target;
-  SaTransactor links(transactor_);
-  const mad::Result<Lid> lid = co_await links.find_lid(target);
-  if (lid) co_return to_lid(target, *lid);
-  // The SA's data is outdated; the node knows its LID.
+  std::optional<mad::Result<Lid>> lid;
+  if (!no_sa_) {
+    SaTransactor links(transactor_);
+    lid = co_await links.find_lid(target);
+    if (*lid) co_return to_lid(target, **lid);
+  }
+  // The SA's data is outdated, or there is none; the node knows its LID.
   const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
-  if (!port) lid.error().raise();
+  if (!port) (lid ? lid->error() : port.error()).raise();
   co_return to_lid(target, port->lid);
 }
 
@@ -157,6 +163,116 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
   if (!ib.qkey) ib.qkey = path::qp1_qkey;
   path::Path path = ib;
   if (!path::complete(path)) path = co_await resolve(std::move(path), wanted);
+  co_return path;
+}
+
+namespace {
+
+constexpr std::string_view no_path_of_sa = "the SA gives no path to it";
+
+/// Whether no SA answered: a timeout, a node that is not an SA or is busy, a stored fabric. An SA refuses by a status of its class.
+bool is_no_answer(const mad::MadError& error) {
+  if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
+  return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
+         dynamic_cast<const mad::NotRead*>(&error) != nullptr;
+}
+
+/// The GID of the port of the node or system of the GUID of `gid`, to which no port answers. Throws UsageError if there are several.
+async::Task<std::optional<Gid>> port_of_node(mad::Transactor& transactor, Gid gid) {
+  const Nodes nodes = co_await find_nodes_by_guid(transactor, gid.guid());
+  if (nodes.records.empty()) co_return std::nullopt;
+  std::string choice;
+  for (const NodeRecord& node : nodes.records) {
+    add_part(choice, fmt::format("{} ({} port {})", to_text(node.node_info.port_guid),
+                                 in_quotes(fixed_text(node.node_description.node_string)), node.node_info.local_port_num));
+  }
+  if (nodes.records.size() > 1)
+    throw UsageError(fmt::format("GUID {} has {} ports: name one of them, {}", to_text(gid.guid()), nodes.records.size(), choice));
+  co_return Gid::from(gid.prefix(), nodes.records.front().node_info.port_guid);
+}
+
+}  // namespace
+
+/// If the SA has no path to a GID, it may be a GID of the node or the system: if it is not, and if no SA answers and `may_be_silent`, the
+/// answer says why there is none. Throws for other failures, and for a GID that nothing else can find.
+async::Task<PathResolver::Answer> PathResolver::query(path::Path path, PathWanted wanted, bool may_find, bool may_be_silent) {
+  Answer answer;
+  try {
+    path::Path found = co_await mad_path(path, wanted);
+    answer.path = std::move(found);
+  } catch (const PathNotFound&) {
+    if (!path.ib().dgid || path.ib().dlid != Lid{}) throw;
+    answer.not_found = std::current_exception();
+    answer.why = no_path_of_sa;
+  } catch (const mad::MadError& error) {
+    if (!may_be_silent || !is_no_answer(error)) throw;
+    answer.why = error.message();
+  }
+  if (answer.not_found) {
+    const std::optional<Gid> port = co_await port_of_node(transactor_, *path.ib().dgid);
+    if (!port && !may_find) std::rethrow_exception(answer.not_found);
+    if (!port) co_return answer;
+    path.ib().dgid = port;
+    path::Path found = co_await mad_path(std::move(path), wanted);
+    answer.path = std::move(found);
+  }
+  co_return answer;
+}
+
+async::Task<path::Path> PathResolver::path_to_gid(path::Path target, std::string why_not, PortFinder find) {
+  const bool may_find = find != nullptr;
+  if (may_find && why_not.empty() && !transactor_.knows_sa()) why_not = mad::no_sa_is_known;
+  if (why_not.empty()) {
+    const PathWanted any_path;
+    Answer answer = co_await query(target, any_path, may_find, may_find);
+    if (answer.path) co_return std::move(*answer.path);
+    why_not = std::move(answer.why);
+  }
+  co_return co_await find(std::move(target), std::move(why_not));
+}
+
+async::Task<path::Path> PathResolver::gmp_path(path::Path target, PathWanted wanted, bool skips_sa, PortFinder find) {
+  const path::IbPath& ib = target.ib();
+  const sys::EndPort& end_port = *ib.end_port;
+  const bool is_complete = target.directed() == nullptr && ib.dlid != Lid{} && ib.slid != Lid{};
+  if (is_complete || is_roce(ib)) co_return co_await mad_path(std::move(target), wanted);
+  if (!no_sa_ && skips_sa) no_sa_.emplace();
+  if (!no_sa_ && !transactor_.knows_sa()) no_sa_ = mad::no_sa_is_known;
+  target = co_await lid_routed(std::move(target));
+  const bool may_find = find != nullptr && target.ib().dlid == Lid{};
+  const bool has_lids = target.ib().dlid.is_unicast() && end_port.lid.is_unicast();
+  std::exception_ptr not_found;
+  if (!no_sa_ || (!has_lids && !skips_sa && !may_find)) {
+    Answer answer = co_await query(target, wanted, may_find, has_lids || may_find);
+    if (answer.path) co_return std::move(*answer.path);
+    not_found = answer.not_found;
+    if (!not_found) no_sa_ = answer.why;
+  }
+  if (!may_find) find = nullptr;
+  target = co_await without_sa(std::move(target), not_found, std::move(find));
+  co_return co_await mad_path(std::move(target), wanted);
+}
+
+/// A path for GMPs that the SA does not give, with SL 0. If an SA has answered `not_found`, it knows no path, and there is none.
+async::Task<path::Path> PathResolver::without_sa(path::Path path, std::exception_ptr not_found, PortFinder find) {
+  path::IbPath& ib = path.ib();
+  if (find) {
+    std::string why(not_found ? no_path_of_sa : no_sa_.value_or(""));
+    const path::Path found = co_await find(path, std::move(why));
+    const std::string whom = to_text(*ib.dgid);
+    if (not_found)
+      throw Error(fmt::format("{} is {}, and the SA gives no path to it from here: is it cut off, or in another partition?", whom,
+                              mad::target_text(found)));
+    if (found.directed() != nullptr) throw Error(fmt::format("{} has no LID, to which requests could be sent", whom));
+    ib.dlid = found.ib().dlid;
+    ib.expected_node_guid = found.ib().expected_node_guid;
+    ib.dgid.reset();
+  }
+  if (!ib.dlid.is_unicast())
+    throw UsageError(fmt::format("only the subnet administrator knows the LID of {}, and it is not queried", to_text(path)));
+  if (!ib.end_port->lid.is_unicast()) throw Error(fmt::format("{} has no LID, to which answers could be sent", ib.end_port->name()));
+  ib.slid = ib.end_port->lid;
+  ib.sl = 0;
   co_return path;
 }
 

@@ -3,6 +3,9 @@
 // no SA: the path must have its DGID, and the SGID of the same subnet and the GRH are added.
 #pragma once
 
+#include <exception>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "async/once.hpp"
@@ -28,6 +31,10 @@ struct PathWanted {
   PathRecord::Query properties{};
 };
 
+/// Finds the end port of a GID in another way than by the SA, which gives no path for the reason `why`: by its LID, else by a directed
+/// route. Throws Error if there is no such port.
+using PortFinder = std::function<async::Task<path::Path>(path::Path target, std::string why)>;
+
 /// Resolves paths on one transactor and stores the results. Each query is sent once, even if many tasks need it at the same time. Errors
 /// are not stored. The resolver must outlive its tasks.
 class PathResolver {
@@ -52,15 +59,36 @@ class PathResolver {
   /// the node itself gets an SMP. A complete path needs no query. Throws as resolve() does.
   async::Task<path::Path> mad_path(path::Path target, PathWanted wanted = {});
 
+  /// As mad_path(), but if no SA answers, a path to a LID gets the SLID of the end port and SL 0: that is the right SL on most fabrics, and
+  /// counters and pings are needed most when the subnet manager is dead. The SA is not queried for such a path if `skips_sa`, if none is
+  /// known, and once none has answered; see why_no_sa(). A GID whose port the SA does not know may be the GID of a node or system: the path
+  /// then leads to its only port. With `find`, which may be null, a port of a GID without a path is searched; if the SA answers and knows
+  /// no path to it, that is an Error. Throws UsageError for a GUID of several ports, and for a target without a LID if `skips_sa`.
+  async::Task<path::Path> gmp_path(path::Path target, PathWanted wanted, bool skips_sa, PortFinder find);
+  /// A path for SMPs to the port of a GID: the SA's, else what `find`, which may be null, finds. `why_not` is the reason why the SA is not
+  /// queried; empty if it is.
+  async::Task<path::Path> path_to_gid(path::Path target, std::string why_not, PortFinder find);
+  /// Why the SA gives no paths; empty text for `skips_sa`.
+  const std::optional<std::string>& why_no_sa() const { return no_sa_; }
+
   /// Removes all stored results. To be called after a change of the subnet.
   void clear() { answers_.clear(); }
 
  private:
+  /// What the SA says of a path.
+  struct Answer {
+    std::optional<path::Path> path;
+    std::exception_ptr not_found;  ///< it has none, else none answers
+    std::string why;
+  };
+  async::Task<Answer> query(path::Path path, PathWanted wanted, bool may_find, bool may_be_silent);
+  async::Task<path::Path> without_sa(path::Path path, std::exception_ptr not_found, PortFinder find);
   async::Task<mad::Result<PathRecord>> fetch(PathRecord::Query query);
 
   mad::Transactor& transactor_;
   std::size_t capacity_;
   async::Once<std::string, mad::Result<PathRecord>> answers_;  ///< by the record of the query and its component mask
+  std::optional<std::string> no_sa_;                           ///< see why_no_sa()
 };
 
 /// The path to the LID `lid` that is at the end of the directed route `route`, for any QP.

@@ -216,9 +216,8 @@ constexpr std::uint8_t full_port_info = 0x80;  // of the options of a PortInfoRe
 std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 std::string_view method_name(std::uint8_t method) {
-  const auto is_it = [method](const mad::RpcName& rpc) { return rpc.mgmt_class == mad::mgmt_class::sa && rpc.method == method; };
-  const auto found = std::ranges::find_if(mad::rpc_names(), is_it);
-  return found != mad::rpc_names().end() ? found->name : "This method";
+  const std::string_view name = mad::rpc_name(mad::mgmt_class::sa, method);
+  return name.empty() ? "This method" : name;
 }
 
 }  // namespace

@@ -318,8 +318,7 @@ async::Task<SurveyedPart> read_sa_part(mad::Transactor& transactor, Writer& writ
   const auto fail = [&result](subnet::Failure::Kind kind, std::string why, std::shared_ptr<const Error> error) {
     result.failures.push_back({.kind = kind, .attribute = {}, .why = std::move(why), .error = std::move(error)});
   };
-  const path::IbPath& sa = transactor.sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) {
+  if (!transactor.knows_sa()) {
     fail(subnet::Failure::Kind::no_answer, "No subnet administrator is known.", {});
     co_return result;
   }

@@ -162,11 +162,14 @@ const EndPort* DeviceList::find_prefix(GidPrefix prefix, const Device* within) c
   return best([&](const EndPort& port) { return (within == nullptr || port.device == within) && std::ranges::any_of(port.gids, is_in); });
 }
 
+const Device* DeviceList::named(std::string_view name) const {
+  const auto found = std::ranges::find(devices_, name, [](const auto& device) { return device->name; });
+  return found == devices_.end() ? nullptr : found->get();
+}
+
 const Device& DeviceList::find_device(std::string_view spec) const {
   if (devices_.empty()) throw_no_devices();
-  for (const auto& device : devices_) {
-    if (device->name == spec) return *device;
-  }
+  if (const Device* device = named(spec)) return *device;
   const auto guid = parse_guid(spec);
   if (!guid) refuse(*this, fmt::format("RDMA device '{}' not found", spec));
   for (const auto& device : devices_) {
@@ -178,10 +181,7 @@ const Device& DeviceList::find_device(std::string_view spec) const {
 const EndPort& DeviceList::find_name(std::string_view spec) const {
   const auto slash = spec.find('/');
   const auto name = spec.substr(0, slash);
-  const Device* device = nullptr;
-  for (const auto& candidate : devices_) {
-    if (candidate->name == name) device = candidate.get();
-  }
+  const Device* device = named(name);
   if (device == nullptr) refuse(*this, fmt::format("RDMA device '{}' not found", spec));
   if (slash == std::string_view::npos) return default_end_port(device);
   const auto number = parse_digits(spec.substr(slash + 1), 10);
@@ -226,9 +226,7 @@ const EndPort& DeviceList::select(std::optional<std::string_view> device, std::o
   if (!port) return default_end_port();
   const bool number_or_word = port->find_first_of(":/.") == std::string_view::npos && !parse_guid(*port);
   if (!number_or_word) return find_end_port(*port);
-  for (const auto& candidate : devices_) {
-    if (candidate->name == *port) return default_end_port(candidate.get());
-  }
+  if (const Device* candidate = named(*port)) return default_end_port(candidate);
   const Device& usual = *default_end_port().device;
   const auto number = parse_digits(*port, 10);
   if (!number) refuse_spec(*this, fmt::format("{}/{}", usual.name, *port));

@@ -157,6 +157,7 @@ class DeviceList {
  private:
   template <class Accept>
   const EndPort* best(Accept accept) const;
+  const Device* named(std::string_view name) const;
   const EndPort& find_name(std::string_view spec) const;
 
   std::vector<std::unique_ptr<Device>> devices_;

@@ -12,8 +12,10 @@
 #include "iba/generic.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
+#include "subnet/set/set_guard.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools {
 namespace congestion {
@@ -239,7 +241,7 @@ class Ibccconfig final : public CongestionCommand {
     agent.node = co_await session.manners().identified(std::move(agent.node));
     if (is_diags()) setting = read_as_diags(agent);
     if (setting->info == &cc::SwitchPortSetting::info()) {
-      if (!is_diags()) session.stack().aim_sets({}, setting->port);  // the request sets a block of ports
+      if (!is_diags()) session.stack().sets().port = setting->port;  // the request sets a block of ports
       co_await put_in_block(agent, *setting);
     }
     ConfigReport report(agent);

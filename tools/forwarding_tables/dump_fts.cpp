@@ -99,8 +99,7 @@ class DumpTables final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(selection_);
-    ListSink list(emit, table_, session.host().options().format, table_rows(),
-                  "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
+    show_list(emit, table_, session.host(), "node_description,dlid,out_port,destination.node_description,mlid,out_ports");
     if (selection_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -112,26 +111,25 @@ class DumpTables final : public Command {
       const path::Path path = path_to(session.stack(), fabric.subnet, at);
       switches.push_back(switch_of(fabric.subnet, at, path, session.manners().name_of(path)));
     }
-    if (list.is_wanted()) {
-      list.sink().begin_array("switches");
-      print.announce(list.sink(), SwitchTable(session.stack().here()));
+    if (emit.json()) {
+      emit.sink().begin_array("switches");
+      print.announce(emit.sink(), SwitchTable(session.stack().here()));
     }
     subnet::Failures failures;
     for (bool is_first = true; !switches.empty(); is_first = false) {
       const std::vector<SwitchTable> tables = co_await read_some(session.stack(), fabric.subnet, switches, selection_, failures);
       if (is_first) require_read(std::ranges::any_of(tables, &SwitchTable::any_read), failures);
       for (const SwitchTable& table : tables) {
-        if (list.is_wanted()) {
-          print.visit(list.sink(), table);
+        if (emit.json()) {
+          print.visit(emit.sink(), table);
         } else {
           co_await print.text(emit.text(), table);
         }
       }
     }
-    if (list.is_wanted()) list.sink().end_array();
+    if (emit.json()) emit.sink().end_array();
     add_failures(session.host(), fabric, std::move(failures));
-    list(RestReport(fabric));
-    list.end();
+    emit(RestReport(fabric));
     note_discovered(session.host(), kind_ == DumpKind::multicast
                                         ? "all_NodeInfo, all_SwitchInfo, all_topology"
                                         : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");

@@ -14,6 +14,7 @@
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
 namespace tables {
@@ -123,8 +124,7 @@ class Ibroute final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(selection_);
-    ListSink list(emit, table_, session.host().options().format, table_rows(),
-                  "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
+    show_list(emit, table_, session.host(), "node_description,dlid,out_port,destination.node_description,mlid,out_ports");
     if (table_.given() && session.targets().has_pattern())
       throw UsageError("--format table and wide, --columns, --sort and --top are for one switch: ibtool dump_fts has all");
     if (discovery_.mode == "SA") session.stack().read_from_sa();
@@ -139,15 +139,14 @@ class Ibroute final : public Command {
     if (table.linear) co_await plan_owners(session.stack(), table, owners);
     const TableText print{text_base(session.host(), selection_, names, owners)};
     const RouteReport report(print, table, owners);
-    if (list.is_wanted()) {
+    if (emit.json()) {
       co_await owners.read();
-      list(report);
+      emit(report);
     } else {
       async::Task<> printing = print.text(emit.text(), table);
       co_await show(session.stack().loop(), emit.text(), owners, std::move(printing));
       emit.raise(report.status());
     }
-    list.end();
     report_failures(session.stack(), table, owners);
   }
 

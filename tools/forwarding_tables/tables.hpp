@@ -15,10 +15,14 @@
 #include "subnet/sweep/lid_owners.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 
+namespace ib::report {
+class TextOut;
+}
+
 namespace ib::tools {
 class Host;
 class OptionSet;
-class TextOut;
+using report::TextOut;
 }  // namespace ib::tools
 
 namespace ib::tools::tables {

@@ -17,7 +17,6 @@
 #include "tools/frame/options.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {

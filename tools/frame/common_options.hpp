@@ -57,7 +57,7 @@ struct CommonOptions {
   int debug{}, verbosity{};
   bool show_errors{}, int_names{}, stats{};
   bool help{}, version{};  ///< printed instead of a run
-  bool dry_run{};          ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
+  bool dry_run{};          ///< Sets are printed, not sent (subnet/set/set_guard.hpp)
   Format format{};         ///< a text by default
   std::optional<std::string> node_name_map;
   // only in ibdiag.conf

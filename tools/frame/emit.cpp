@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Text goes through one growing buffer; standard C's FILE below it only passes the pieces on.
 #include "tools/frame/emit.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <iterator>
 #include <utility>
 
-#include "base/log.hpp"
 #include "report/json.hpp"
 #include "report/table.hpp"
 #include "tools/frame/diags_words.hpp"
 
 namespace ib::tools {
 namespace {
-
-constexpr std::size_t drain_at = 1U << 16;
 
 /// The stack of messages in one line, the outermost first.
 std::string in_one_line(const Error& error) {
@@ -30,40 +24,6 @@ std::string in_one_line(const Error& error) {
 constexpr std::array<std::string_view, 5> names{"text", "json", "jsonl", "csv", "tsv"};  // by Format
 
 }  // namespace
-
-void TextOut::write(std::string_view text) {
-  buffer_ += text;
-  if (buffer_.size() >= drain_at) flush();
-}
-
-void TextOut::vprint(fmt::string_view format, fmt::format_args args) {
-  fmt::vformat_to(std::back_inserter(buffer_), format, args);
-  if (buffer_.size() >= drain_at) flush();
-}
-
-void TextOut::flush() {
-  if (buffer_.empty()) return;
-  was_flushed_ = true;
-  if (log_ != nullptr) log_->about_to_write();
-  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() && failure_ == 0) failure_ = errno;
-  buffer_.clear();
-}
-
-bool TextOut::withdraw() {
-  if (was_flushed_) return false;
-  buffer_.clear();
-  return true;
-}
-
-void TextOut::push() {
-  flush();
-  if (std::fflush(file_) != 0 && failure_ == 0) failure_ = errno;
-}
-
-void TextOut::finish(std::string_view name) {
-  push();
-  if (failure_ != 0 && failure_ != EPIPE) throw SysError(failure_, "write", name);
-}
 
 void Emit::heading(std::string_view line) {
   if (json() || dialect_ == Dialect::diags) return;
@@ -91,8 +51,10 @@ void Emit::set_table_rows(std::string_view rows, bool of_each) {
   table_rows_ = of_each ? fmt::format("targets.{}", rows) : rows;
 }
 
-void Emit::begin_targets() {
-  if (json()) sink().begin_array("targets");
+void Emit::show_table(const report::TableChoice& choice, std::string_view usual, std::size_t width) {
+  choice_ = &choice;
+  usual_ = usual;
+  width_ = width;
 }
 
 void Emit::begin_target(std::string_view heading, std::string_view name) {
@@ -110,24 +72,23 @@ void Emit::end_target(const Error* failure) {
   sink().end_object();
 }
 
-void Emit::end_targets() {
-  if (json()) sink().end_array();
-}
-
 report::Sink& Emit::sink() {
-  if (log_ != nullptr) log_->about_to_write();
   if (sink_) return *sink_;
   const auto head = [command = command_](report::Sink& sink) {
     command.empty() ? sink.null("command") : sink.value("command", command);
     sink.value("schema", json_schema);
   };
-  if (is_table(format_)) {
-    const auto style = format_ == Format::csv ? report::TableStyle::csv : report::TableStyle::tsv;
-    sink_ = std::make_unique<report::TableSink>(file_, style, table_rows_);
+  if (choice_ != nullptr || is_table(format_)) {
+    const auto style = format_ == Format::csv   ? report::TableStyle::csv
+                       : format_ == Format::tsv ? report::TableStyle::tsv
+                                                : report::TableStyle::aligned;
+    sink_ =
+        std::make_unique<report::TableSink>(TextOut(file_, log_), style, table_rows_, choice_ != nullptr ? *choice_ : report::TableChoice{},
+                                            usual_, choice_ != nullptr ? width_ : report::unlimited_width);
   } else if (format_ == Format::lines) {
-    sink_ = std::make_unique<report::LinesSink>(file_, head);
+    sink_ = std::make_unique<report::LinesSink>(TextOut(file_, log_), head);
   } else {
-    sink_ = std::make_unique<report::JsonSink>(file_, report::JsonStyle::pretty);
+    sink_ = std::make_unique<report::JsonSink>(TextOut(file_, log_), report::JsonStyle::pretty);
   }
   sink_->begin_object();
   if (format_ == Format::json) head(*sink_);
@@ -167,7 +128,9 @@ void Emit::finish() {
 }
 
 void Emit::fail(const Error& error) {
-  if (json() && !ended_) {
+  if (choice_ != nullptr) {
+    sink_.reset();  // a part of a table is not shown
+  } else if (json() && !ended_) {
     try {
       sink().unwind();
       sink().value("error", in_one_line(error));

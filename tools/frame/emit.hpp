@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The output of results. A command fetches data, fills a Report and passes it to Emit, which prints it as text or as JSON on stdout. Most
-// commands emit once, repeating ones many times. Text is written through TextOut in large pieces, so that a forwarding table of 48k entries
-// costs no 48k system calls.
+// commands emit once, repeating ones many times.
 #pragma once
-
-#include <fmt/core.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -16,9 +13,13 @@
 
 #include "base/error.hpp"
 #include "report/sink.hpp"
+#include "report/text_out.hpp"
 
 namespace ib {
 class Log;
+}
+namespace ib::report {
+struct TableChoice;
 }
 
 namespace ib::tools {
@@ -29,43 +30,7 @@ enum class Dialect : std::uint8_t;
 /// meaning, or goes.
 inline constexpr std::uint64_t json_schema = 3;
 
-/// Buffered text output. Its input must be free of terminal control bytes: text that came from the fabric goes through base/escape.hpp
-/// first. `log`, which may share the terminal, is notified before text is written; it may be null.
-class TextOut {
- public:
-  explicit TextOut(std::FILE* file, const Log* log = nullptr) : file_(file), log_(log) {}
-  ~TextOut() { flush(); }
-  TextOut(const TextOut&) = delete;
-  TextOut& operator=(const TextOut&) = delete;
-
-  void write(std::string_view text);
-  template <typename... T>
-  void print(fmt::format_string<T...> format, T&&... args) {
-    vprint(format, fmt::make_format_args(args...));
-  }
-  /// Hands the text to the FILE. failure() returns the errno if that fails.
-  void flush();
-  /// Hands the text to the FILE and to the system, so that a reader has it at once.
-  void push();
-  /// Does push(), and throws SysError if anything that was written so far did not reach the file (a full disk). `name` is the name of the
-  /// file in the message. A closed pipe (`| head`) is not an error.
-  void finish(std::string_view name = "standard output");
-  /// Drops the text. Returns false, and does nothing, if a part of it was flushed already.
-  bool withdraw();
-  /// The errno of the first write that failed, else 0.
-  int failure() const { return failure_; }
-  /// The buffer, to append to directly; call write({}) now and then so that it drains.
-  std::string& buffer() { return buffer_; }
-
- private:
-  void vprint(fmt::string_view format, fmt::format_args args);
-
-  std::FILE* file_;
-  const Log* log_;
-  std::string buffer_;
-  bool was_flushed_{};
-  int failure_ = 0;
-};
+using report::TextOut;
 
 /// The result of a command: a plain struct with a JSON form and a text form.
 class Report {
@@ -111,13 +76,16 @@ class Emit {
   /// To be called before anything is emitted. `of_each`: of each of several targets.
   void set_table_rows(std::string_view rows, bool of_each = false);
 
-  // The results of a command that runs once for each of several targets: in text each below a line with the target, else in a list.
-  void begin_targets();
+  /// Shows the rows as `choice` has it: a text as a table with the columns `usual`, names between commas, where none are chosen, that fits
+  /// `width`. `choice` must outlive the run. To be called before anything is emitted.
+  void show_table(const report::TableChoice& choice, std::string_view usual, std::size_t width);
+
+  // The results of a command that runs once for each of several targets: in text each below a line with the target, else in the list that
+  // is open.
   /// `heading` is for the text, `name` for the rest.
   void begin_target(std::string_view heading, std::string_view name);
   /// `failure`: the end of the run for this target; null if it did not fail.
   void end_target(const Error* failure);
-  void end_targets();
 
   void operator()(const Report& report);
   /// Emits what was found before a failure that is thrown next, for infiniband-diags; ibtool prints a whole result or nothing.
@@ -127,7 +95,7 @@ class Emit {
   /// For text that belongs to no report; nothing in JSON.
   TextOut& text() { return text_; }
   /// Whether reports go to sink(): as JSON, or as a table that is a part of it.
-  bool json() const { return format_ != Format::text; }
+  bool json() const { return format_ != Format::text || choice_ != nullptr; }
   /// Drops the output, so that the run can begin again. Returns false, and does nothing, if a part of it has been written already.
   bool withdraw();
   /// The open object, for reports that come row by row. Precondition: json().
@@ -150,7 +118,9 @@ class Emit {
 
   Dialect dialect_;
   Format format_;
-  std::string table_rows_;
+  std::string table_rows_, usual_;
+  const report::TableChoice* choice_{};  ///< see show_table()
+  std::size_t width_{};
   std::string command_;
   std::FILE* file_;
   const Log* log_;

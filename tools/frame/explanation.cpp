@@ -127,7 +127,7 @@ class Explanation {
   async::Task<std::vector<sa::NodeRecord>> records(const sa::Pattern& pattern) {
     mad::Transactor& transactor = stack_.transactor();
     path::Path sa = transactor.sa_path();
-    if (!stack_.knows_sa()) throw Error("no SA is known");
+    if (!stack_.transactor().knows_sa()) throw Error("no SA is known");
     sa.ib().retries = 1;
     mad::Result<sa::Records> answer = co_await sa::try_records(transactor, sa, pattern, mad::method::get_table);
     if (!answer && !sa::is_no_records(answer.error())) answer.error().raise();

@@ -64,11 +64,6 @@ std::optional<path::IbDrPath> read_diags_route(std::string_view text) {
   return path;
 }
 
-async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path) {
-  const mad::Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
-  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
-}
-
 std::string diags_name(const path::Path& path) {
   const path::IbDrPath* directed = path.directed();
   const Lid lid = path.ib().dlid;
@@ -247,10 +242,8 @@ async::Task<Destination> Manners::gmp_node(const Target& target) {
     nobody.dlid = nobody.dr_slid = nobody.dr_dlid = Lid{};
     node = {nobody, name_of(nobody)};
   }
-  path::IbPath& path = node.path.ib();
-  path.dqpn = path.sqpn = Qpn{1};
-  path.qkey = path::qp1_qkey;
-  stack_.set_pkey(path);
+  node.path.ib().use_qp(Qpn{1});
+  stack_.set_pkey(node.path.ib());
   co_return node;
 }
 

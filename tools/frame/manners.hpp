@@ -109,9 +109,6 @@ class Manners {
   std::optional<subnet::NodeNameMap> node_name_map_;
 };
 
-/// The NodeDescription of the node at the end of `path`; empty if it cannot be read.
-async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path);
-
 /// -P as infiniband-diags reads it: as C's strtol() does, and 0 without -P.
 long diags_port_number(const CommonOptions& options);
 /// -C as infiniband-diags prints it: "mlx5_0" or "(null)".

@@ -15,7 +15,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
-#include "tools/frame/name_match.hpp"
+#include "subnet/model/name_search.hpp"
 
 namespace ib::tools {
 namespace {
@@ -41,7 +41,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 void read_target_port(TargetPort& to, std::string_view word, const TargetReader& reader, std::function<void(NamedPath)> found) {
   std::size_t at = word.rfind('@');
-  if (const NodePort parts = split_port(word); at == std::string_view::npos && !parts.port.empty()) at = parts.node.size();
+  if (const subnet::NodePort parts = subnet::split_port(word); at == std::string_view::npos && !parts.port.empty()) at = parts.node.size();
   NamedTarget target{.word = std::string(word), .found = std::move(found)};
   if (at != std::string_view::npos) {
     try {
@@ -58,7 +58,7 @@ void read_target_port(TargetPort& to, std::string_view word, const TargetReader&
 /// Splits the word of a target at `at`, NODE/PORT, in two where the operand behind it is the port and is not given.
 void split_target(std::vector<std::string>& words, std::size_t at, const Operand& next) {
   if (!next.is_port) return;
-  const NodePort parts = split_port(words[at]);
+  const subnet::NodePort parts = subnet::split_port(words[at]);
   if (parts.port.empty() || (at + 1 < words.size() && parse_number(words[at + 1])) || !next.is_port()) return;
   const std::string node(parts.node), port(parts.port);
   words[at] = node;
@@ -244,8 +244,8 @@ void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to,
   operand.set = [&to, takes_patterns](const std::string& word, const TargetReader& reader) {
     const std::size_t index = to.size();
     TargetPort& added = to.emplace_back();
-    const NodePort parts = split_port(word);
-    if (!takes_patterns || !NameWord(std::string(parts.node)).is_pattern())
+    const subnet::NodePort parts = subnet::split_port(word);
+    if (!takes_patterns || !subnet::NameWord(std::string(parts.node)).is_pattern())
       return read_target_port(added, word, reader, [&to, index](NamedPath found) { to[index].target.path = std::move(found.path); });
     added.target.word = parts.node;
     if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, path::last_port});

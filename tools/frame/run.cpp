@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,14 +18,15 @@
 #include "base/loaded_library.hpp"
 #include "base/log.hpp"
 #include "mad/error.hpp"
+#include "report/sink.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"
+#include "tools/frame/planned_sets.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/frame/set_guard.hpp"
 #include "tools/frame/targets.hpp"
 
 namespace ib::tools {
@@ -48,8 +50,6 @@ std::vector<std::string> names_on_the_way(std::string_view called, const World& 
   return names;
 }
 
-std::string before_dot(const std::string& name) { return name.substr(0, name.find('.')); }
-
 /// Prints a text that was requested instead of a run. Throws SysError if stdout fails.
 int print(const World& world, std::string_view text) {
   TextOut out(world.out, world.log);
@@ -69,23 +69,24 @@ void print_stats(const Stack& stack) {
   if (!stack.host().options().stats || !stack.is_open()) return;
   static const mad::Stats nothing_sent;
   const mad::Stats* stats = stack.stats() != nullptr ? stack.stats() : &nothing_sent;
-  const auto line = [&log = stack.host().log()](std::string_view text) { log.print(text); };
-  std::uint64_t requested = 0;
-  for (const auto& [reason, count] : stats->first_tries) requested += reason == mad::requested ? count : 0;
-  line(fmt::format("mads planned: {}\nmads sent: {}\n", stack.plan().plan + requested - stack.plan().requested, stats->sent()));
-  for (const auto& [reason, count] : stack.plan().beyond) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  std::string text;
+  const auto add = [&text](std::string_view kind, std::string_view what, std::uint64_t count) {
+    if (count != 0) text += fmt::format("mads {}: {} {}\n", kind, what, count);
+  };
+  std::uint64_t planned = stack.plan().plan - stack.plan().requested;
+  for (const auto& [reason, count] : stack.plan().beyond) add("beyond plan", reason, count);
   for (const auto& [reason, count] : stats->first_tries) {
-    if (reason != mad::requested) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+    if (reason != mad::requested) add("beyond plan", reason, count);
+    if (reason == mad::requested) planned += count;
   }
-  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost},
-                                    {"busy", stats->retries_busy},
-                                    {"further segments of requests", stats->request_segments},
-                                    {"acknowledgements of segments", stats->acks}}) {
-    if (count != 0) line(fmt::format("mads beyond plan: {} {}\n", what, count));
-  }
-  for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
-    if (count != 0) line(fmt::format("mads received: {} {}\n", what, count));
-  }
+  add("beyond plan", "no answer", stats->retries_lost);
+  add("beyond plan", "busy", stats->retries_busy);
+  add("beyond plan", "further segments of requests", stats->request_segments);
+  add("beyond plan", "acknowledgements of segments", stats->acks);
+  add("received", "late", stats->late);
+  add("received", "unexpected", stats->unexpected);
+  add("received", "contradictory", stats->invalid);
+  stack.host().log().print(fmt::format("mads planned: {}\nmads sent: {}\n{}", planned, stats->sent(), text));
 }
 
 /// Returns whether the node was read.
@@ -146,9 +147,14 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     emit.set_table_rows(host.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
                         session.targets().has_pattern() && !command.gathers_rows());
     if (info.needs_fabric) stack.require_fabric(info.name);
-    if (info.changes && !info.reports_changes) stack.report_sets();
+    if (info.changes && !info.reports_changes) stack.sets().report = [&host](const subnet::PlannedSet& sent) { host.note(sent.done()); };
     loop.run(explained(stack, find_names_and_run(command, session, emit)));
-    if (host.options().dry_run) emit(stack.planned_sets());
+    if (host.options().dry_run) {
+      PlannedSets planned;
+      planned.sets = std::move(stack.sets().planned);
+      planned.keys = host.options().keys;
+      emit(planned);
+    }
     stack.save_cache();
     emit.finish();
     print_stats(stack);
@@ -311,12 +317,13 @@ std::string unknown_name(std::string_view name) {
 
 async::Task<> run_for_each(const std::vector<NamedPath>& nodes, const WorkOnNode& run, Session& session, Emit& emit, Command* rows) {
   std::size_t read = 0;
-  if (rows == nullptr) emit.begin_targets();
+  if (rows == nullptr && emit.json()) emit.sink().begin_array("targets");
   for (const NamedPath& node : nodes) {
     const bool is_read = co_await run_on(node, run, rows == nullptr, session, emit);
     if (is_read) ++read;
   }
-  rows == nullptr ? emit.end_targets() : rows->emit_rows(session.host(), emit);
+  if (rows != nullptr) rows->emit_rows(session.host(), emit);
+  if (rows == nullptr && emit.json()) emit.sink().end_array();
   if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
 }
 
@@ -324,17 +331,13 @@ std::string called_name(std::string_view called, const World& world) {
   const std::string own = last_component(called);
   if (own.starts_with("ibtool") || find_command(own) != nullptr) return own;
   const std::vector<std::string> names = names_on_the_way(called, world);
-  for (const std::string& name : names) {
-    if (find_command(name) != nullptr) return name;
-  }
-  for (const std::string& name : names) {
-    if (find_command(before_dot(name)) != nullptr) return before_dot(name);
-  }
+  std::vector<std::string> candidates = names;
+  for (const std::string& name : names) candidates.push_back(name.substr(0, name.find('.')));
+  const auto known = std::ranges::find_if(candidates, find_command);
+  if (known != candidates.end()) return *known;
   // Links to programs of infiniband-diags end at ibtool too: its own name comes last.
-  for (const std::string& name : names) {
-    if (name.starts_with("ibtool")) return name;
-  }
-  return {};
+  const auto ours = std::ranges::find_if(names, [](const std::string& name) { return name.starts_with("ibtool"); });
+  return ours == names.end() ? std::string() : *ours;
 }
 
 std::size_t leading_options(std::span<const std::string> args) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "mad/rpc_names.hpp"
@@ -16,13 +17,13 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
+#include "subnet/set/set_guard.hpp"
 #include "sys/umad_port.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/frame/set_guard.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"
 
@@ -39,7 +40,7 @@ mad::Task<mad::Result<mad::Reply>> refused(const mad::Request& request, std::str
 
 bool stays_here(const path::Path& path) {
   const path::IbDrPath* const directed = path.directed();
-  return directed != nullptr && directed->hops == 0 && (directed->dr_slid == permissive_lid || directed->dr_slid == Lid{});
+  return directed != nullptr && directed->hops == 0 && directed->begins_here();
 }
 
 /// The layer above the Rpc that knows the state of the end port. What cannot leave this host in that state is not sent: the error names the
@@ -63,8 +64,7 @@ class PortGate final : public mad::Transactor {
     async::Time until;   ///< when it gets the whole timeout again
     std::string before;  ///< of MadTimeout
   };
-  /// A request to the SA that waits.
-  class LongWait;
+  async::Task<> report_wait(path::Path sa, std::string attribute);
   mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
 
   mad::Transactor& below_;
@@ -73,26 +73,14 @@ class PortGate final : public mad::Transactor {
   bool has_reported_wait_{};
 };
 
-/// Writes the line when the request has waited for long.
-class PortGate::LongWait final : private async::Timer {
- public:
-  LongWait(PortGate& gate, const mad::Request& request) : gate_(gate), request_(request) {
-    async::Loop& loop = gate.stack_.loop();
-    if (!gate.has_reported_wait_ && !is_terminal(gate.stack_.host().world().err)) loop.arm(*this, loop.now() + patience);
-  }
-
- private:
-  static constexpr std::chrono::seconds patience{5};
-
-  void expired() override {
-    if (std::exchange(gate_.has_reported_wait_, true)) return;
-    gate_.stack_.warn(fmt::format("Waiting for the subnet administrator at {} ({} was requested {} s ago)", mad::target_text(request_.path),
-                                  mad::attribute_text(mad::to_mad(request_)), patience.count()));
-  }
-
-  PortGate& gate_;
-  const mad::Request& request_;
-};
+/// Writes the line when a request has waited for long.
+async::Task<> PortGate::report_wait(path::Path sa, std::string attribute) {
+  constexpr std::chrono::seconds patience{5};
+  co_await async::sleep_for(patience);
+  if (std::exchange(has_reported_wait_, true)) co_return;
+  stack_.warn(fmt::format("Waiting for the subnet administrator at {} ({} was requested {} s ago)", mad::target_text(sa), attribute,
+                          patience.count()));
+}
 
 mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class)) {
@@ -119,7 +107,9 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
     if (!path.ib().timeout) path.ib().timeout = short_try;
   }
   const mad::Request sent = mad::on_path(request, path);
-  const LongWait wait(*this, sent);
+  async::TaskGroup waiting(stack_.loop());
+  if (!has_reported_wait_ && !is_terminal(stack_.host().world().err))
+    waiting.spawn(report_wait(path, mad::attribute_text(mad::to_mad(sent))));
   mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
   const auto* const silence = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
   if (silence == nullptr) {
@@ -138,13 +128,19 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
 }
 
 Stack::Stack(Host& host, async::Loop& loop, Manners* manners)
-    : host_(host), loop_(loop), manners_(manners), progress_(std::make_unique<ProgressLine>(loop, host.world(), manners != nullptr)) {}
+    : host_(host),
+      loop_(loop),
+      manners_(manners),
+      progress_(std::make_unique<ProgressLine>(loop, host.world(), manners != nullptr)),
+      sets_(std::make_unique<subnet::SetPolicy>()) {
+  sets_->rehearses = host.options().dry_run;
+  sets_->names_by_sa = host.options().use_sa;
+}
 
 Stack::~Stack() { close(); }
 
 void Stack::close() {
   resolver_.reset();
-  no_sa_.reset();
   is_sa_prepared_ = false;
   top_.reset();
   cache_.reset();
@@ -200,9 +196,7 @@ void Stack::open_fabric() {
   rpc_ = std::move(rpc);
   progress_->count_mads(rpc_->stats());
   if (!as_libibmad()) gate_ = std::make_unique<PortGate>(*rpc_, *this);
-  guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
-  if (reports_sets_) guard_->on_set([this](const PlannedSet& set) { host_.note(set.done()); });
-  if (options.use_sa) guard_->name_by_sa();
+  guard_ = std::make_unique<subnet::SetGuard>(lowest_transactor(), *sets_);
   stack_on_top();
 }
 
@@ -318,33 +312,19 @@ void Stack::stack_on_top() {
 void Stack::read_from_sa() {
   const bool is_on_top = host_.options().use_sa;
   host_.use_sa();
-  if (guard_) guard_->name_by_sa();
+  sets_->names_by_sa = true;
   if (is_open() && !is_on_top) stack_on_top();  // a name was looked up before
 }
 
 void Stack::count_plan(const subnet::DiscoverStats& stats) {
-  if (answers_from_file()) return;  // nothing is sent
+  if (stored_) return;  // nothing is sent
   plan_.plan += stats.plan;
   plan_.requested += stats.requested;
   for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
 }
 
-void Stack::refuse_sets(std::string why) { why_no_sets_ = std::move(why); }
-
 void Stack::require_exact_targets() const {
-  if (!why_no_sets_.empty()) throw UsageError(why_no_sets_);
-}
-
-PlannedSets Stack::planned_sets() const {
-  PlannedSets planned;
-  if (guard_) planned.sets = guard_->planned();
-  planned.keys = host_.options().keys;
-  return planned;
-}
-
-void Stack::aim_sets(std::optional<path::Path> node, std::optional<unsigned> port) {
-  open();
-  if (guard_) guard_->aim(std::move(node), port);
+  if (!sets_->refusal.empty()) throw UsageError(sets_->refusal);
 }
 
 snapshot::Cache& Stack::open_cache(const std::string& file) {

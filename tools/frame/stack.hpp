@@ -7,7 +7,6 @@
 // may be in use.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,14 +23,15 @@
 
 namespace ib::sa {
 class PathResolver;
-struct PathWanted;
-}  // namespace ib::sa
+}
 namespace ib::snapshot {
 class Cache;
 class SnapshotTransactor;
 }  // namespace ib::snapshot
 namespace ib::subnet {
 class PortPaths;
+class SetGuard;
+struct SetPolicy;
 }  // namespace ib::subnet
 
 namespace ib::tools {
@@ -40,9 +40,7 @@ class Host;
 class Manners;
 class PortGate;
 class ProgressLine;
-class SetGuard;
 struct KnownFabric;
-struct PlannedSets;
 
 /// Nothing passes the end port: it is Down, or has no physical link.
 class PortDown final : public Error {
@@ -70,7 +68,7 @@ class Stack {
   bool is_open() const { return rpc_ || stored_; }
   /// Opens the end port, if it is not open. Throws as World::open_channel() and Host::end_port() do.
   void open() { lowest_transactor(); }
-  /// Closes everything. The refusal of Sets stays.
+  /// Closes everything.
   void close();
   /// A channel that is open already: the next opening uses it.
   std::unique_ptr<mad::Channel>& ready_channel() { return channel_; }
@@ -86,7 +84,6 @@ class Stack {
   mad::Rpc& rpc();
   /// The statistics of the Rpc; null if there is no open Rpc.
   const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
-  bool answers_from_file() const { return stored_ != nullptr; }
   /// Throws NeedsFabric with --from: `what` ("disable") cannot be done to a file.
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.
@@ -118,17 +115,10 @@ class Stack {
   /// Stored fabrics that may have what the end port was linked to.
   void know_fabrics(std::vector<KnownFabric> known);
 
-  // Sets (set_guard.hpp)
-  /// Refuses all Sets from now on: a Set throws UsageError with the text `why`.
-  void refuse_sets(std::string why);
-  /// Throws UsageError after refuse_sets().
+  // Sets (subnet/set/set_guard.hpp)
+  subnet::SetPolicy& sets() { return *sets_; }
+  /// Throws UsageError if Sets are refused.
   void require_exact_targets() const;
-  /// The Sets that were not sent because of --dry-run.
-  PlannedSets planned_sets() const;
-  /// Prints a note for each Set, for commands that print nothing better themselves. To be called before the stack opens.
-  void report_sets() { reports_sets_ = true; }
-  /// Says what the next Sets change; see SetGuard::aim().
-  void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
 
   // The cache of --cache
   /// Answers SMPs from the cache `file`: what begin() or use() of it says. A request whose answer is not in it is sent, and the answer is
@@ -141,14 +131,11 @@ class Stack {
   // Paths (stack_paths.cpp)
   /// Sets the path of --sa-path. prepare_sa() completes it when the SA is needed.
   void set_sa_target(path::Path target) { sa_target_ = std::move(target); }
-  /// Sets the function that finds the end port of a GID which the SA does not know, or for which no SA answers: by its LID, else by a
-  /// directed route. It gets the path, and why the SA gave none, and throws Error if there is no such port. ibtool's dialect calls it.
-  using Finder = std::function<async::Task<path::Path>(path::Path target, std::string why)>;
-  void set_finder(Finder finder) { finder_ = std::move(finder); }
+  /// Sets the function that finds the end port of a GID which the SA does not know, or for which no SA answers. ibtool's dialect calls it.
+  using PortFinder = std::function<async::Task<path::Path>(path::Path target, std::string why)>;  ///< sa::PortFinder
+  void set_finder(PortFinder finder) { finder_ = std::move(finder); }
   /// Completes the path of --sa-path, if there is one: smp_path() and gmp_path() do so, other code calls it before its queries.
   async::Task<> prepare_sa();
-  /// Whether the end port has learnt of an SA, or --sa-path names one.
-  bool knows_sa();
   sa::PathResolver& resolver();
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
@@ -181,19 +168,9 @@ class Stack {
   };
   std::optional<FormerLink> former_link();
   // stack_paths.cpp
-  const std::string* why_no_sa();
-  async::Task<path::Path> lid_routed(path::Path path);
-  async::Task<path::Path> from_sa(path::Path path);
-  bool may_find(const path::IbPath& path);
-  /// What the SA says of a path: the path, or why it gives none.
-  struct SaAnswer {
-    std::optional<path::Path> path;
-    std::exception_ptr not_found;  ///< it has none, else none answers
-    std::string why;
-  };
-  async::Task<SaAnswer> path_of_sa(path::Path path, sa::PathWanted wanted, bool may_find, bool may_be_silent);
+  PortFinder finder_for(const path::IbPath& path);
+  void prepare_smp_path(path::Path& path) const;
   async::Task<path::Path> smps_to_gid(path::Path path);
-  async::Task<path::Path> gmps_to_lid(path::Path path, std::exception_ptr not_found);
   void debug_path(std::string_view name, const path::Path& path) const;
 
   Host& host_;
@@ -203,9 +180,9 @@ class Stack {
   subnet::DiscoverStats plan_;
   std::unique_ptr<mad::Channel> channel_;  ///< see ready_channel()
   std::optional<path::Path> sa_target_;    ///< of --sa-path
-  Finder finder_;                          ///< see set_finder()
-  std::string why_no_sets_;                ///< see refuse_sets()
-  bool reports_sets_{}, reported_sl_0_{};
+  PortFinder finder_;                      ///< see set_finder()
+  std::unique_ptr<subnet::SetPolicy> sets_;
+  bool reported_sl_0_{};
   std::vector<KnownFabric> known_fabrics_;  ///< see know_fabrics()
   std::string reported_state_;              ///< the last warning of require_link()
 
@@ -214,12 +191,11 @@ class Stack {
   std::unique_ptr<mad::Tracer> tracer_;                   ///< gets each MAD that is sent or received
   std::unique_ptr<mad::Rpc> rpc_;                         ///< sends and receives
   std::unique_ptr<PortGate> gate_;                        ///< on the Rpc, unless the state of the end port is ignored
-  std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
+  std::unique_ptr<subnet::SetGuard> guard_;               ///< on these: Sets pass through it
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> top_;                  ///< on these with --sa
   std::unique_ptr<sa::PathResolver> resolver_;
-  std::optional<std::string> no_sa_;  ///< why no SA answers, once it is known
-  bool is_sa_prepared_{};             ///< the path of --sa-path is in use
+  bool is_sa_prepared_{};  ///< the path of --sa-path is in use
 };
 
 }  // namespace ib::tools

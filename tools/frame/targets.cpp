@@ -15,9 +15,10 @@
 #include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
+#include "subnet/model/name_search.hpp"
+#include "subnet/set/set_guard.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
 
@@ -42,32 +43,10 @@ std::string two_nodes_hint(const NamedTarget& target) {
   return fmt::format(" (two nodes are two words: {} {})", escaped(target.word.substr(0, colon)), escaped(target.word.substr(colon + 1)));
 }
 
-/// The path to an end port by its LID, else to its node by a directed route.
-path::Path address_in(const subnet::Subnet& subnet, subnet::PortIndex end) {
-  path::IbPath by_lid;
-  by_lid.dlid = subnet.lid(end);
-  if (by_lid.dlid.is_unicast()) return by_lid;
-  path::IbDrPath route;
-  route.hops = static_cast<std::uint8_t>(route_to(subnet, subnet.port(end).node, route.route));
-  return route;
-}
-
-/// The end ports of nodes with a description: the one by which the node was found, and others that have a LID.
-std::vector<NamedEndPort> ports_in(const subnet::Subnet& subnet) {
-  std::vector<NamedEndPort> ports;
-  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    const subnet::Node& node = subnet.node(at);
-    if (!node.has_description) continue;
-    const bool is_switch = node.kind() == subnet::NodeKind::sw;
-    const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
-    for (unsigned number = is_switch ? 0 : 1; number < (is_switch ? 1U : node.slots); ++number) {
-      const subnet::PortIndex end = is_switch ? entry : subnet.port_of(at, number);
-      if (end != entry && !subnet.lid(end).is_unicast()) continue;
-      ports.push_back(
-          {node.guid(), subnet.port(end).number, is_switch, end == entry, std::string(node.description()), address_in(subnet, end)});
-    }
-  }
-  return ports;
+/// How a word that is only a part of a name means it.
+std::string_view inexact(subnet::NameMatch match) {
+  if (match == subnet::NameMatch::host) return "a host name that fits";
+  return match == subnet::NameMatch::pattern ? "a pattern that fits" : "only a piece of";
 }
 
 }  // namespace
@@ -110,16 +89,15 @@ void Targets::read(NamedTarget target) {
   if (address.path) return target.found({std::move(*address.path), target.word});
   if (!target.complaint) target.complaint = std::move(address.why);
   if (!may_name_node(target.word)) throw UsageError(*target.complaint + two_nodes_hint(target));
-  const NameWord word(std::string{split_port(target.word).node});  // throws for a pattern that is not one
+  const subnet::NameWord word(std::string{subnet::split_port(target.word).node});  // throws for a pattern that is not one
   const bool is_pattern = target.takes_several && word.is_pattern();
   if (is_pattern && has_pattern()) throw UsageError("one pattern of names is taken, and there is another before it");
   (is_pattern ? patterns_ : pending_).push_back(std::move(target));
 }
 
 async::Task<> Targets::find_names() {
-  while (!pending_.empty()) {
-    const NamedTarget name = std::move(pending_.front());
-    pending_.erase(pending_.begin());
+  const std::vector<NamedTarget> names = std::exchange(pending_, {});
+  for (const NamedTarget& name : names) {
     std::string complaint = name.complaint.value_or("");
     Meaning meaning = co_await find(name.word, std::move(complaint), true);
     if (!meaning.path) throw UsageError(name.argument + meaning.why + two_nodes_hint(name));
@@ -129,11 +107,11 @@ async::Task<> Targets::find_names() {
 
 async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   const NamedTarget& pattern = patterns_.front();
-  const NameSearch search = co_await search_for(pattern.word, true);
+  const subnet::NameSearch search = co_await search_for(pattern.word, true);
   if (search.found().empty()) throw UsageError(pattern.argument + unknown(search, pattern.complaint.value_or("")));
-  stack_.refuse_sets(fmt::format("{} is a pattern: changes need whole words of a name, or an address", in_quotes(pattern.word)));
+  stack_.sets().refusal = fmt::format("{} is a pattern: changes need whole words of a name, or an address", in_quotes(pattern.word));
   std::vector<NamedPath> nodes;
-  for (const NamedEndPort& port : search.found()) nodes.push_back({path_to(port.path, port.node), search.name_of(port)});
+  for (const subnet::NamedEndPort& port : search.found()) nodes.push_back({path_to(port.path, port.node), search.name_of(port)});
   co_return nodes;
 }
 
@@ -162,7 +140,7 @@ bool Targets::may_name_node(std::string_view word) const { return is_plain() && 
 /// The path of an address, or of the address in NODE/PORT; else why the word is not an address.
 path::ParsedTarget Targets::address(std::string_view word) {
   path::ParsedTarget parsed = host_.options().combined ? parse_combined(word) : parse_as(word, host_.options().address);
-  const NodePort parts = split_port(word);
+  const subnet::NodePort parts = subnet::split_port(word);
   if (parsed.path || !is_plain() || parts.port.empty() || may_be_name(parts.node)) return parsed;
   return parse_as(parts.node, path::Form::any);
 }
@@ -218,18 +196,18 @@ void Targets::parse_sa_path() {
 }
 
 /// What `word` means among the names: in the stored fabric of the command, else in the SA's table, and if that lacks it in a sweep.
-async::Task<NameSearch> Targets::search_for(std::string word, bool may_sweep) {
+async::Task<subnet::NameSearch> Targets::search_for(std::string word, bool may_sweep) {
   const subnet::NodeNameMap& names = stack_.manners().node_name_map();
   if (stored_file_) {
     const subnet::SweptSubnet stored = snapshot::open_fabric(*stored_file_)->take_fabric(nullptr);
-    co_return NameSearch(ports_in(stored.subnet), names, true, std::move(word));
+    co_return subnet::NameSearch(subnet::named_end_ports(stored.subnet), names, true, std::move(word));
   }
   stack_.require_link();
-  std::vector<NamedEndPort> ports = co_await named_ports();
-  NameSearch search(std::move(ports), names, false, word);
+  std::vector<subnet::NamedEndPort> ports = co_await named_ports();
+  subnet::NameSearch search(std::move(ports), names, false, word);
   if (search.found().empty() && !swept_ && may_sweep) {  // the SA lists what this host may reach, which is less than there is
     co_await sweep();
-    search = NameSearch(ports_in(swept_->subnet), names, false, word);
+    search = subnet::NameSearch(subnet::named_end_ports(swept_->subnet), names, false, word);
   }
   co_return search;
 }
@@ -242,25 +220,25 @@ path::Path Targets::path_to(path::Path path, Guid node) {
 }
 
 /// Why a word means no node. `complaint` says why it is not an address.
-std::string Targets::unknown(const NameSearch& search, std::string_view complaint) const {
+std::string Targets::unknown(const subnet::NameSearch& search, std::string_view complaint) const {
   const bool is_partial = !stored_file_ && swept_ && !swept_->failures.empty();
   return search.unknown(complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
 }
 
 /// The only node that `word` means, which is not an address for the reason `complaint`.
 async::Task<Targets::Meaning> Targets::find(std::string word, std::string complaint, bool may_sweep) {
-  const NameSearch search = co_await search_for(word, may_sweep);
+  const subnet::NameSearch search = co_await search_for(word, may_sweep);
   Meaning meaning;
   if (search.found().empty()) meaning.why = unknown(search, complaint);
   if (search.found().size() > 1) meaning.why = search.ambiguous();
   if (!meaning.why.empty()) co_return meaning;
-  const NamedEndPort& found = search.found().front();
+  const subnet::NamedEndPort& found = search.found().front();
   const std::string name = search.name_of(found);
   host_.debug(1, fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
-  meaning.is_exact = may_choose_sets(search.match());
+  meaning.is_exact = subnet::may_choose_sets(search.match());
   if (!meaning.is_exact) {
-    stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
-                                   inexact(search.match()), in_quotes(name), to_text(found.node)));
+    stack_.sets().refusal = fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
+                                        inexact(search.match()), in_quotes(name), to_text(found.node));
   }
   meaning.path = path_to(found.path, found.node);
   co_return meaning;
@@ -272,31 +250,22 @@ async::Task<path::Path> Targets::find_in_sweep(path::Path target, std::string wh
   const subnet::FoundPort found = subnet::find_port(*swept_, target);
   if (!found) throw Error(fmt::format("{} ({})", found.missing.substr(0, found.missing.find_last_not_of('.') + 1), why));
   const subnet::Node& node = swept_->subnet.node(swept_->subnet.port(found.port).node);
-  const path::Path path = path_to(address_in(swept_->subnet, found.port), node.guid());
+  const path::Path path = path_to(subnet::address_of(swept_->subnet, found.port), node.guid());
   host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(node.description()), to_text(path)));
   co_return path;
 }
 
 /// Every end port that has a node with a name.
-async::Task<std::vector<NamedEndPort>> Targets::named_ports() {
+async::Task<std::vector<subnet::NamedEndPort>> Targets::named_ports() {
   if (node_records_.empty() && !swept_) co_await read_node_records();
   if (node_records_.empty() && !swept_) co_await sweep();
-  if (swept_) co_return ports_in(swept_->subnet);
-  std::vector<NamedEndPort> ports;
-  for (const sa::NodeRecord& node : node_records_) {
-    const smp::NodeInfo& info = node.node_info;
-    path::IbPath path;
-    path.dlid = node.lid;
-    const bool is_switch = info.node_type == smp::NodeType::switch_;
-    ports.push_back(
-        {info.node_guid, info.local_port_num, is_switch, false, std::string(fixed_text(node.node_description.node_string)), path});
-  }
-  co_return ports;
+  if (swept_) co_return subnet::named_end_ports(swept_->subnet);
+  co_return subnet::named_end_ports(node_records_);
 }
 
 async::Task<> Targets::read_node_records() {
   co_await stack_.prepare_sa();
-  if (!stack_.knows_sa()) co_return;
+  if (!stack_.transactor().knows_sa()) co_return;
   mad::Result<sa::Nodes> table = co_await node_table();
   if (!table) {
     host_.debug(1, fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
@@ -318,25 +287,19 @@ async::Task<mad::Result<sa::Nodes>> Targets::node_table() {
   co_return nodes;
 }
 
-async::Task<mad::Result<sa::Nodes>> Targets::nodes_called(std::string word, NameRule rule) {
-  mad::Result<sa::Nodes> table = co_await node_table();
-  if (!table && rule == NameRule::target && sa::is_no_records(table.error())) table = sa::Nodes{};
+async::Task<mad::Result<sa::Nodes>> Targets::nodes_called(std::string word) {
+  const mad::Result<sa::Nodes> table = co_await node_table();
+  if (!table && sa::is_no_records(table.error())) co_return sa::Nodes{};
   if (!table) co_return table.shared_error();
+  const subnet::NameWord wanted(std::move(word));
+  const subnet::NodeNameMap& names = stack_.manners().node_name_map();
+  const subnet::BestMatches best = subnet::best_matches(table->records.size(), [&](std::size_t at) {
+    const sa::NodeRecord& node = table->records[at];
+    return wanted.match(node.node_info.node_guid, fixed_text(node.node_description.node_string), names);
+  });
   sa::Nodes found;
   found.torn = table->torn;
-  NameMatch best = rule == NameRule::target ? NameMatch::piece : NameMatch::whole;
-  const NameWord wanted(rule == NameRule::target ? word : std::string());
-  for (const sa::NodeRecord& node : table->records) {
-    const std::string description(fixed_text(node.node_description.node_string));
-    const auto mapped = stack_.manners().node_name_map().find(node.node_info.node_guid);
-    const bool is_whole = rule == NameRule::any_whole ? is_whole_name(word, description, mapped) : description == word;
-    NameMatch match = is_whole ? NameMatch::whole : NameMatch::none;
-    if (rule == NameRule::target) match = std::min(wanted.match(description), wanted.match(mapped.value_or(description)));
-    if (match > best) continue;
-    if (match < best) found.records.clear();
-    best = match;
-    found.records.push_back(node);
-  }
+  for (const std::size_t at : best.places) found.records.push_back(table->records[at]);
   co_return found;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Turns the words of targets into paths, in ibtool's dialect, for the command line and for words in files. An address is parsed at once,
-// and opens nothing. A word that is not an address may be a node's name (name_match.hpp), or NODE/PORT. It is looked up inside a task: in
-// the stored fabric of the command, else in the table of the SA, and if it is not there in a sweep. A GUID for which the SA gives no path
-// is looked up in a sweep, too. The table or sweep of one name serves the next names and the command.
+// and opens nothing. A word that is not an address may be a node's name (subnet/model/name_search.hpp), or NODE/PORT. It is looked up
+// inside a task: in the stored fabric of the command, else in the table of the SA, and if it is not there in a sweep. A GUID for which the
+// SA gives no path is looked up in a sweep, too. The table or sweep of one name serves the next names and the command.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,16 @@
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/target.hpp"
 
+namespace ib::subnet {
+class NameSearch;
+struct NamedEndPort;
+}  // namespace ib::subnet
+
 namespace ib::tools {
 
 class Host;
-class NameSearch;
 class OptionSet;
 class Stack;
-struct NamedEndPort;
 struct NamedTarget;
 
 class Targets {
@@ -57,14 +60,8 @@ class Targets {
   /// Makes a node the target in the place of the pattern.
   void choose(const NamedPath& node) const;
 
-  /// How nodes_called() compares a word with the name of a node.
-  enum class NameRule {
-    target,       ///< as a target does: the best matches, of which there may be many
-    any_whole,    ///< a whole name, as infiniband-diags compares it
-    description,  ///< the whole description
-  };
-  /// The records in the SA's table of nodes that have the name `word`, in the order of the table.
-  async::Task<mad::Result<sa::Nodes>> nodes_called(std::string word, NameRule rule);
+  /// The records in the SA's table of nodes that `word` matches best, as a target does, in the order of the table.
+  async::Task<mad::Result<sa::Nodes>> nodes_called(std::string word);
   /// The SA's table of nodes. The error of an empty table is the SA's; see sa::is_no_records().
   async::Task<mad::Result<sa::Nodes>> node_table();
 
@@ -85,12 +82,12 @@ class Targets {
   path::ParsedTarget parse_combined(std::string_view word);
   const sys::EndPort* default_end_port();
   void parse_sa_path();
-  async::Task<NameSearch> search_for(std::string word, bool may_sweep);
-  std::string unknown(const NameSearch& search, std::string_view complaint) const;
+  async::Task<subnet::NameSearch> search_for(std::string word, bool may_sweep);
+  std::string unknown(const subnet::NameSearch& search, std::string_view complaint) const;
   async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
   async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
   path::Path path_to(path::Path path, Guid node);
-  async::Task<std::vector<NamedEndPort>> named_ports();
+  async::Task<std::vector<subnet::NamedEndPort>> named_ports();
   async::Task<> read_node_records();
   async::Task<> sweep();
 

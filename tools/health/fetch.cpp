@@ -10,10 +10,11 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "routing/tables.hpp"
 #include "subnet/model/find_port.hpp"
+#include "subnet/model/name_search.hpp"
 #include "subnet/sweep/mlnx.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -149,7 +150,7 @@ class HostWords {
       const std::string lower = to_lower(word);
       whole_.emplace(lower, word);
       if (lower.find('.') != std::string::npos) by_host_.emplace(lower.substr(0, lower.find('.')), word);
-      if (NameWord pattern(word); pattern.is_pattern()) patterns_.emplace_back(std::move(pattern), word);
+      if (subnet::NameWord pattern(word); pattern.is_pattern()) patterns_.emplace_back(std::move(pattern), word);
     }
   }
   std::string find(const std::string& host) const {
@@ -157,14 +158,14 @@ class HostWords {
     if (const auto same = whole_.find(lower); same != whole_.end()) return same->second;
     const auto& shorter = label == lower ? by_host_ : whole_;
     if (const auto same = shorter.find(label); same != shorter.end()) return same->second;
-    const auto fits = [&host](const auto& pattern) { return pattern.first.match(host) != NameMatch::none; };
+    const auto fits = [&host](const auto& pattern) { return pattern.first.match(host) != subnet::NameMatch::no_match; };
     const auto pattern = std::ranges::find_if(patterns_, fits);
     return pattern == patterns_.end() ? std::string() : pattern->second;
   }
 
  private:
   std::map<std::string, std::string> whole_, by_host_;  ///< in lower case; the host names of words with a domain
-  std::vector<std::pair<NameWord, std::string>> patterns_;
+  std::vector<std::pair<subnet::NameWord, std::string>> patterns_;
 };
 
 HostsFound find_hosts(const Subnet& subnet, const HealthRequest& wanted) {

@@ -61,8 +61,7 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Stack& stack, bool& is_sile
   std::map<Lid, smp::SMInfo> records;
   co_await stack.prepare_sa();
   mad::Transactor& transactor = stack.transactor();
-  const path::IbPath& sa = transactor.sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) co_return records;
+  if (!transactor.knows_sa()) co_return records;
   try {
     const sa::SMInfoRecord::Query query;
     const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
@@ -334,7 +333,7 @@ async::Task<> read_broadcast_groups(HealthRun& run) {
   }
   co_await read_once(run);
   if (const std::string& why = run.groups.why; !why.empty()) {
-    why == subnet::no_sa_is_known ? run.input.skip(Source::groups, why) : run.input.not_read(Source::groups, why);
+    why == mad::no_sa_is_known ? run.input.skip(Source::groups, why) : run.input.not_read(Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;

@@ -279,11 +279,10 @@ class Ibnetdiscover final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric stored, fabric;
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
-    ListSink list(emit, table_, session.host().options().format, table_rows(),
-                  "node_description,port_num,lid,state_text,width_text,speed_text,peer.node_description,peer.port_num",
-                  session.host().world().out);
+    show_list(emit, table_, session.host(),
+              "node_description,port_num,lid,state_text,width_text,speed_text,peer.node_description,peer.port_num");
     if (shown_.diff.file && table_.given()) throw UsageError("--diff prints no table");
-    if (shown_.lists || shown_.ports) need_less(list.is_wanted());
+    if (shown_.lists || shown_.ports) need_less(emit.json());
     co_await discover(session, discovery_, fabric);
     const auto file =
         session.stack().uses_cache() ? cache_file(discovery_, session.host().world(), session.host().end_port()) : discovery_.load_cache;
@@ -291,9 +290,8 @@ class Ibnetdiscover final : public Command {
     if (shown_.diff.file) {
       emit(DiffReport(stored, fabric, shown_.diff.checks, shown_.full));
     } else {
-      list(TopologyReport(fabric, shown_, kind_));
+      emit(TopologyReport(fabric, shown_, kind_));
     }
-    list.end();
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 

@@ -24,6 +24,7 @@
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools {
 namespace {

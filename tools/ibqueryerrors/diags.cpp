@@ -7,6 +7,7 @@
 #include "base/split.hpp"
 #include "iba-gen/pm.hpp"
 #include "subnet/model/names.hpp"
+#include "path/parse.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/fabric.hpp"

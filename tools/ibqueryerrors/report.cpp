@@ -86,8 +86,7 @@ std::string human_count(std::uint64_t value, bool data) {
 
 async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node, PathQuery query) {
   co_await stack.prepare_sa();
-  const path::IbPath& sa = stack.transactor().sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
+  if (!stack.transactor().knows_sa()) co_return paths.do_without(std::string(mad::no_sa_is_known));
   std::vector<PortIndex> ends;
   for (const PortIndex port : counters::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
   ends.erase(std::ranges::unique(ends).begin(), ends.end());

@@ -17,6 +17,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/ibtracert/ports_file.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -288,8 +289,7 @@ class Ibtracert final : public Command {
     if (request_.mlid && (*request_.mlid < subnet::first_multicast_lid.value || *request_.mlid > subnet::last_multicast_lid.value))
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *request_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
-    list_.emplace(emit, table_, session.host().options().format, table_rows(), "out_port,node_description,lid,in_port",
-                  session.host().world().out);
+    show_list(emit, table_, session.host(), "out_port,node_description,lid,in_port");
     if (discovery_.mode == "SA") session.stack().read_from_sa();
     co_await prepare_cache(session, discovery_);
     session.stack().require_infiniband();
@@ -297,13 +297,12 @@ class Ibtracert final : public Command {
     subnet::SweptTransactor transactor(opened, session.targets().swept());
     PacketTracer tracer(transactor, tracer_options(session.stack(), request_));
     text_.emplace(TraceText{session.manners().node_name_map(), request_.simple});
-    if (list_->is_wanted()) list_->sink().begin_array("traces");
+    if (emit.json()) emit.sink().begin_array("traces");
     async::Task<> traced =
         file_ ? trace_file(session, emit, tracer)
               : pair(session.stack(), emit, tracer, second_.given() ? first_ : Target(), second_.given() ? second_ : first_);
     co_await std::move(traced);
-    if (list_->is_wanted()) list_->sink().end_array();
-    list_->end();
+    if (emit.json()) emit.sink().end_array();
   }
 
  private:
@@ -341,8 +340,8 @@ class Ibtracert final : public Command {
     PacketTrace trace = co_await std::move(traced);
     refuse_unknown(trace);
     if (trace.stuck) trace.hops.push_back(*trace.stuck);
-    if (list_->is_wanted()) {
-      text_->visit(list_->sink(), trace, lid, request_.mlid);
+    if (emit.json()) {
+      text_->visit(emit.sink(), trace, lid, request_.mlid);
     } else {
       text_->text(emit.text(), trace, lid);
     }
@@ -387,7 +386,6 @@ class Ibtracert final : public Command {
   bool reverse_{};
   TableOptions table_;
   std::optional<TraceText> text_;
-  std::optional<ListSink> list_;
 };
 
 class IbtracertDiags final : public Command {

@@ -18,6 +18,7 @@
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/perfquery/readings.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"

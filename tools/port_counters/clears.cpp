@@ -12,6 +12,7 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"

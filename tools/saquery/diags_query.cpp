@@ -21,7 +21,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/name_match.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"
 
@@ -54,17 +54,23 @@ sa::Nodes nodes_or_exit(Host& host, mad::Result<sa::Nodes> answer) {
   return std::move(*answer);
 }
 
+/// Whether `word` is the whole name of a node: where the site has a name, that or the description as it is, else the description as it is
+/// printed.
+bool is_whole_name(std::string_view word, const sa::NodeRecord& node, const subnet::NodeNameMap& names) {
+  const std::string description = description_of(node);
+  const auto sites = names.find(node.node_info.node_guid);
+  return sites ? *sites == word || description == word : printable(description) == word;
+}
+
 /// The nodes of `list` among all NodeRecords. If LMC is not zero, a node is found by its base LID only; the SA would find it by all its
 /// LIDs.
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word) {
-  if (node_key(list) == NodeKey::name) {
-    mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(word, Targets::NameRule::any_whole);
-    co_return nodes_or_exit(session.host(), std::move(called));
-  }
   mad::Result<sa::Nodes> table = co_await session.targets().node_table();
   sa::Nodes nodes = nodes_or_exit(session.host(), std::move(table));
+  const subnet::NodeNameMap& names = session.manners().node_name_map();
   const std::uint64_t number = c_number(word);
   std::erase_if(nodes.records, [&](const sa::NodeRecord& node) {
+    if (node_key(list) == NodeKey::name) return !is_whole_name(word, node, names);
     if (list == ListKind::adapters) return node.node_info.node_type != smp::NodeType::channel_adapter;
     if (list == ListKind::name_of_lid) return node.lid.value != static_cast<std::uint16_t>(number);
     return node.node_info.port_guid.value != number;
@@ -75,9 +81,10 @@ async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::st
 /// The LID that `text` means: a number as strtol reads it, or the description of a node. Throws DiagsExit if it is neither.
 async::Task<Lid> lid_or_exit(Session& session, std::string text) {
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
-    mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(text, Targets::NameRule::description);
-    const sa::Nodes nodes = nodes_or_exit(session.host(), std::move(called));
-    if (!nodes.records.empty()) co_return nodes.records.front().lid;
+    mad::Result<sa::Nodes> table = co_await session.targets().node_table();
+    const sa::Nodes nodes = nodes_or_exit(session.host(), std::move(table));
+    const auto named = std::ranges::find(nodes.records, text, description_of);
+    if (named != nodes.records.end()) co_return named->lid;
     throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(text), std::strerror(ENONET)));
   }
   errno = 0;
@@ -314,8 +321,7 @@ class SaqueryDiags final : public Command {
     report.form = &form_of(report.pattern.record());
     if (list_ == ListKind::nodes && !words_.empty()) {
       report.shown = [&manners, word](Bytes record) {
-        const auto node = wire::unpack_short<sa::NodeRecord>(record);
-        return is_whole_name(word, description_of(node), manners.node_name_map().find(node.node_info.node_guid));
+        return is_whole_name(word, wire::unpack_short<sa::NodeRecord>(record), manners.node_name_map());
       };
     } else if (list_ == ListKind::groups) {
       report.form = &special_form(SpecialForm::mc_group);

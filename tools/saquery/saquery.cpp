@@ -16,9 +16,10 @@
 #include "iba/text.hpp"
 #include "report/field_columns.hpp"
 #include "sa/pattern.hpp"
+#include "subnet/model/name_search.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/run.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools::saquery {
 
@@ -116,7 +117,7 @@ async::Task<sa::Nodes> named(Session& session, std::string name) {
     sa::Nodes nodes = co_await sa::find_nodes_by_name(session.stack().transactor(), name);
     if (!nodes.records.empty()) co_return nodes;
   }
-  mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name), Targets::NameRule::target);
+  mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name));
   co_return std::move(nodes).take();
 }
 
@@ -126,7 +127,7 @@ async::Task<std::string> near_to(Targets& targets, std::string name) {
   std::vector<std::string> names;
   if (!table) co_return "";
   for (const sa::NodeRecord& node : table->records) names.push_back(description_of(node));
-  co_return nearest_names(name, names);
+  co_return subnet::nearest_names(name, names);
 }
 
 async::Task<sa::Nodes> matching(Stack& stack, std::string_view member, std::string_view text) {
@@ -322,7 +323,7 @@ class Saquery final : public Command {
 
   /// The records; where a word has a pattern of names in the place of a LID, of one node after the other.
   async::Task<> list_each(Session& session, Emit& emit) {
-    const auto has_pattern = [this](const std::string& word) { return NameWord(std::string(lid_part(word))).is_pattern(); };
+    const auto has_pattern = [this](const std::string& word) { return subnet::NameWord(std::string(lid_part(word))).is_pattern(); };
     const auto first = words_.begin() + (record_.empty() && !words_.empty() ? 1 : 0);
     const auto word = std::find_if(first, words_.end(), has_pattern);
     if (word == words_.end()) {
@@ -332,7 +333,7 @@ class Saquery final : public Command {
     if (std::find_if(word + 1, words_.end(), has_pattern) != words_.end()) throw UsageError("one word may be a pattern of names, not two");
     const std::string whole = *word, pattern(lid_part(*word));
     const std::size_t begin = whole.find(pattern);
-    mad::Result<sa::Nodes> found = co_await session.targets().nodes_called(pattern, Targets::NameRule::target);
+    mad::Result<sa::Nodes> found = co_await session.targets().nodes_called(pattern);
     sa::Nodes nodes = std::move(found).take();
     if (nodes.records.empty()) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern)));
     std::ranges::stable_sort(nodes.records, {}, description_of);

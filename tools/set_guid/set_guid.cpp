@@ -9,7 +9,9 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
+#include "subnet/set/set_guard.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools {
 namespace {
@@ -50,7 +52,7 @@ class SetGuid final : public Command {
     sa::GuidInfoRecord::Query query;
     query.lid(node.path.ib().dlid).block_num(static_cast<std::uint8_t>(slot_ / guids_in_block));
     query.guid_block(slot_ % guids_in_block, guid_);
-    session.stack().aim_sets(node.path, {});  // the SA gets the request
+    session.stack().sets().node = node.path;  // the SA gets the request
     const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.stack().transactor(), query);
     if (session.host().options().dry_run) co_return;
     GuidReport report;

@@ -22,6 +22,7 @@
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"

@@ -12,10 +12,14 @@
 #include "iba/secrets.hpp"
 #include "report/sink.hpp"
 
+namespace ib::report {
+class TextOut;
+}
+
 namespace ib::tools {
 
 class Manners;
-class TextOut;
+using report::TextOut;
 struct CommonOptions;
 
 struct AttributeText {

@@ -22,6 +22,7 @@
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failure_text.hpp"
 #include "subnet/model/find_port.hpp"
+#include "subnet/model/name_search.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -29,7 +30,6 @@
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/session.hpp"
@@ -488,12 +488,12 @@ std::vector<ChosenNode> chosen_nodes(const Fabric& fabric, const std::vector<Tar
       chosen.push_back({fabric.subnet.port(subnet::get_port(fabric, *one.target.path)).node, one.target.text(), one.port});
       continue;
     }
-    const NameWord word(one.target.text());
+    const subnet::NameWord word(one.target.text());
     const std::size_t before = chosen.size();
     for (const subnet::NodeIndex at : all) {
       const subnet::Node& node = fabric.subnet.node(at);
-      const std::string name(subnet::name_of(node, &fabric.names));
-      if (word.match(name) != NameMatch::none || word.match(node.description()) != NameMatch::none) chosen.push_back({at, name, one.port});
+      const subnet::NameMatch match = word.match(node.guid(), node.description(), fabric.names);
+      if (match != subnet::NameMatch::no_match) chosen.push_back({at, std::string(subnet::name_of(node, &fabric.names)), one.port});
     }
     if (chosen.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(one.target.text())));
   }

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tools/frame/common_options.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/terminal.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 
@@ -20,27 +21,9 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
     throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
 }
 
-ListSink::ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::string_view usual, std::FILE* file)
-    : emit_(emit) {
-  options.refuse_for_json(format, "those of CSV", "the whole list");
-  if (!options.given()) return;
-  const auto style = !is_table(format)       ? report::TableStyle::aligned
-                     : format == Format::csv ? report::TableStyle::csv
-                                             : report::TableStyle::tsv;
-  table_.emplace(text_, style, rows, options, usual, table_width(file));
-  table_->begin_object();
-}
-
-void ListSink::operator()(const Report& report) {
-  if (!table_) return emit_(report);
-  report.visit(*table_);
-  emit_.raise(report.status());
-}
-
-void ListSink::end() {
-  if (!table_) return;
-  table_->end_object();
-  emit_.text().write(text_);
+void show_list(Emit& emit, const TableOptions& options, const Host& host, std::string_view usual) {
+  options.refuse_for_json(host.options().format, "those of CSV", "the whole list");
+  if (options.given()) emit.show_table(options, usual, table_width(host.world().out));
 }
 
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {

@@ -21,6 +21,7 @@
 
 namespace ib::tools {
 
+class Host;
 class OptionSet;
 struct CommonOptions;
 
@@ -34,27 +35,12 @@ struct TableOptions : report::TableChoice {
   void refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const;
 };
 
-/// Where a list goes whose columns are what its JSON has: to the document, or where `options` want a table to a text, which end() emits.
-class ListSink {
- public:
-  /// `rows` is the place of the rows in the document: Command::table_rows(). `usual`: the keys of the columns of a text.
-  ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::string_view usual, std::FILE* file);
-  /// Whether the list goes to sink(), and not to the text that the command has besides.
-  bool is_wanted() const { return table_ || emit_.json(); }
-  report::Sink& sink() { return table_ ? *table_ : emit_.sink(); }
-  /// Emits `report`: its text where is_wanted() is false.
-  void operator()(const Report& report);
-  void end();
-
- private:
-  Emit& emit_;
-  std::string text_;
-  std::optional<report::TableSink> table_;
-};
+/// Shows the list of the document as a table, if `options` want one. `usual`: the keys of the columns of a text.
+void show_list(Emit& emit, const TableOptions& options, const Host& host, std::string_view usual);
 
 /// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are the keys of the columns.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
-/// As above, for a table whose columns the rest of the command line decides, or that ListSink prints.
+/// As above, for a table whose columns the rest of the command line decides, or of show_list().
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options,
                        const std::function<std::vector<std::string>()>& keys = {});
 

@@ -19,6 +19,7 @@
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {

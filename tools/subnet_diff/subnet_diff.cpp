@@ -204,9 +204,8 @@ class SubnetDiff final : public Command {
   std::string_view table_rows() const override { return "differences"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    ListSink list(emit, table_, session.host().options().format, table_rows(),
-                  "difference,lid,before.node_guid,before.port_guid,before.port_num,after.node_guid,after.port_guid,after.port_num",
-                  session.host().world().out);
+    show_list(emit, table_, session.host(),
+              "difference,lid,before.node_guid,before.port_guid,before.port_num,after.node_guid,after.port_guid,after.port_num");
     Fabric reference, current;
     load_fabric(reference_, reference);
     if (current_) {
@@ -217,8 +216,7 @@ class SubnetDiff final : public Command {
     }
     if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
       throw UsageError(fmt::format("{} cannot be compared: {}", in_quotes(reference_), other));
-    list(DiffReport(current, reference));
-    list.end();
+    emit(DiffReport(current, reference));
     if (!current_) note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 

@@ -23,6 +23,7 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/targets.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/shared/vs_keys.hpp"

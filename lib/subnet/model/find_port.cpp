@@ -98,14 +98,12 @@ RouteWalk walk(const Subnet& subnet, const path::IbDrPath& route, PortIndex at) 
   }
   return {arrived, at, 0, none};
 }
-/// Whether a route begins at this host rather than at a LID.
-bool begins_here(const path::IbDrPath& route) { return route.dlid == permissive_lid || route.dlid == Lid{}; }
 
 FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
   const Subnet& subnet = swept.subnet;
   FoundPort begin{subnet.start, {}};
-  if (!begins_here(route)) begin = by_lid(swept, route.dlid);
-  if (!begin) return begins_here(route) ? FoundPort{none, "The subnet is empty."} : begin;
+  if (!route.begins_here()) begin = by_lid(swept, route.dlid);
+  if (!begin) return route.begins_here() ? FoundPort{none, "The subnet is empty."} : begin;
   const RouteWalk walked = walk(subnet, route, begin.port);
   if (walked.end != RouteWalk::End::arrived) {
     const unsigned number = route.route[walked.hop];
@@ -174,7 +172,7 @@ PathEnd at_port(const Subnet& subnet, PortIndex at) {
 }
 
 PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
-  const PortIndex begin = begins_here(route) ? subnet.start : subnet.find_lid(route.dlid);
+  const PortIndex begin = route.begins_here() ? subnet.start : subnet.find_lid(route.dlid);
   if (begin == none) return {};
   const RouteWalk walked = walk(subnet, route, begin);
   if (walked.end != RouteWalk::End::arrived) return {.beyond = walked.hop == route.hops ? walked.out : none};

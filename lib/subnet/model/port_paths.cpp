@@ -110,9 +110,8 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   routes_.clear();
   why_sl_0_.clear();
   is_sa_silent_ = false;
-  const path::IbPath& sa = transactor.sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) {
-    why_sl_0_ = no_sa_is_known;
+  if (!transactor.knows_sa()) {
+    why_sl_0_ = mad::no_sa_is_known;
     co_return;
   }
   try {

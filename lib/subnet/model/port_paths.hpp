@@ -43,9 +43,6 @@ inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, 
   return lid_path(subnet, port, start, Qpn{1});
 }
 
-/// The reason for SL 0 where no subnet manager has ever configured this port.
-inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
-
 class PortPaths {
  public:
   /// GMPs use SL 0 until read_service_levels(). `subnet` must outlive this object.

@@ -38,8 +38,7 @@ std::shared_ptr<const mad::MadError> wrong_node(const mad::Request& request, con
 path::Path smp_path_of(const path::Path& path) {
   if (path.directed() != nullptr) return path;
   path::IbPath smp = path.ib();
-  smp.dqpn = smp.sqpn = Qpn{0};
-  smp.qkey = 0;
+  smp.use_qp(Qpn{0});
   smp.has_grh = false;
   return smp;
 }
@@ -49,8 +48,7 @@ path::IbPath smp_path_to(const sys::EndPort& from, Lid lid) {
   smp.end_port = &from;
   smp.slid = from.lid;
   smp.dlid = lid;
-  smp.dqpn = smp.sqpn = Qpn{0};
-  smp.qkey = 0;
+  smp.use_qp(Qpn{0});
   return smp;
 }
 

@@ -3,6 +3,7 @@
 #include "health/hosts.hpp"
 
 #include "base/error.hpp"
+#include "base/split.hpp"
 #include "health/diagnosis.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"

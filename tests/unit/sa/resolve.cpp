@@ -2,6 +2,8 @@
 // Resolving paths with a scripted SA: what is asked, what is taken over, and how it fails.
 #include "sa/resolve.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "async/group.hpp"
@@ -280,6 +282,43 @@ async::Task<> request_all(sa::PathResolver& resolver, std::vector<path::Path> ta
 }
 
 }  // namespace
+
+namespace {
+
+async::Task<path::Path> find_lid_7(path::Path target, std::string /*why*/) {
+  target.ib().dlid = Lid{7};
+  co_return target;
+}
+
+}  // namespace
+
+TEST_CASE("where the SA is silent, GMPs to a LID use SL 0, and the SA is queried once") {
+  Bench bench;
+  bench.silent = true;
+  sa::PathResolver resolver(bench.rpc);
+  path::IbPath to;
+  to.end_port = &bench.fabric.end_port();
+  to.dlid = Lid{18};
+  const path::Path path = bench.loop.run(resolver.gmp_path(to, {}, false, nullptr));
+  CHECK(to_text(path) == fmt::format("Path {} -> 18 SL=0 PKey=0xffff DQPN=1", bench.fabric.end_port().lid.value));
+  CHECK_FALSE(resolver.why_no_sa().value_or("").empty());
+  CHECK_FALSE(bench.asked.empty());
+  bench.asked.clear();
+  CHECK(bench.loop.run(resolver.gmp_path(to, {}, false, nullptr)) == path);
+  CHECK(bench.asked.empty());
+}
+
+TEST_CASE("a GID to which the SA knows no path is searched for SMPs only") {
+  Bench bench;
+  bench.status = 0x0300;  // no records
+  sa::PathResolver resolver(bench.rpc);
+  const path::Path to = to_gid(bench, 0x2c9030000014e1);
+  CHECK(bench.loop.run(resolver.path_to_gid(to, "", find_lid_7)).ib().dlid == Lid{7});
+  CHECK_THROWS_AS(bench.loop.run(resolver.path_to_gid(to, "", nullptr)), sa::PathNotFound);
+  CHECK_THROWS_WITH(bench.loop.run(resolver.gmp_path(to, {}, false, find_lid_7)), ibtest::contains("the SA gives no path to it from here"));
+  CHECK_FALSE(resolver.why_no_sa());
+  CHECK_THROWS_AS(bench.loop.run(resolver.gmp_path(to, {}, true, nullptr)), UsageError);
+}
 
 TEST_CASE("a directed route becomes a LID path through link records only") {
   WithSa with;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How a word that a user types means the name of a node.
+// How a word that a user types means a node by its name: the description, or the site's name for it. Sends no requests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
+#include "iba-gen/sa.hpp"
 #include "path/path.hpp"
+#include "subnet/model/model.hpp"
 #include "subnet/model/names.hpp"
 
-namespace ib::tools {
+namespace ib::subnet {
 
 /// The ways in which a word can match a name, the best one first. Only the best matches count.
 enum class NameMatch : std::uint8_t {
@@ -23,7 +27,7 @@ enum class NameMatch : std::uint8_t {
   host,            ///< the host names agree up to the first dot: compute01.example.org and "compute01 mlx5_0"
   pattern,         ///< it is a pattern that fits: compute[01-16], luna-*
   piece,           ///< it is a part of a word: leaf1 in leaf10, and in leaf1-2
-  none,
+  no_match,
 };
 
 /// Whether a match may choose what is changed: the word consists of whole words of the name.
@@ -37,6 +41,8 @@ class NameWord {
   /// Whether the word has *, ? or a range in brackets, and so may fit several names.
   bool is_pattern() const { return !patterns_.empty(); }
   NameMatch match(std::string_view name) const;
+  /// The better match of the description of a node and of its name in `names`.
+  NameMatch match(Guid node, std::string_view description, const NodeNameMap& names) const;
 
  private:
   NameMatch match_form(std::string_view name) const;
@@ -45,6 +51,14 @@ class NameWord {
   std::string word_, lower_, host_;
   std::vector<std::string> patterns_;  ///< in lower case, without ranges
 };
+
+/// The places in a list, from 0, of those that match best. Empty, and NameMatch::no_match, if none matches.
+struct BestMatches {
+  NameMatch match = NameMatch::no_match;
+  std::vector<std::size_t> places;
+};
+/// The best of the matches `match_of(0)` … `match_of(count - 1)`.
+BestMatches best_matches(std::size_t count, const std::function<NameMatch(std::size_t)>& match_of);
 
 /// NODE/PORT or NODE@PORT: the node and the port. The port is empty for a word of another form.
 struct NodePort {
@@ -64,11 +78,17 @@ struct NamedEndPort {
   path::Path path;  ///< by its LID, or by a directed route if it has no LID
 };
 
+/// The path to an end port by its LID, else to its node by a directed route from Subnet::start. Only the address is set.
+path::Path address_of(const Subnet& subnet, PortIndex end_port);
+/// The end ports of nodes with a description: the one by which the node was found, and others that have a LID.
+std::vector<NamedEndPort> named_end_ports(const Subnet& subnet);
+std::vector<NamedEndPort> named_end_ports(std::span<const sa::NodeRecord> nodes);
+
 /// What a word means among the names of nodes.
 class NameSearch {
  public:
   /// Searches `ports`, of a stored fabric if `is_stored`. `names` must outlive this object. Throws UsageError for a bad pattern or port.
-  NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored, std::string word);
+  NameSearch(std::vector<NamedEndPort> ports, const NodeNameMap& names, bool is_stored, std::string word);
 
   /// The nodes that the word means, by one port each, sorted by name; if there are none, the port of NODE/PORT.
   const std::vector<NamedEndPort>& found() const { return found_; }
@@ -85,17 +105,10 @@ class NameSearch {
   bool search(std::string_view word, std::optional<unsigned> number);
 
   std::vector<NamedEndPort> ports_, found_;
-  const subnet::NodeNameMap* names_;
+  const NodeNameMap* names_;
   bool is_stored_;
   std::string word_;
-  NameMatch match_ = NameMatch::none;
+  NameMatch match_ = NameMatch::no_match;
 };
 
-/// Whether infiniband-diags takes `word` for the whole name of a node: where the site has a name, that or the description as it is, else
-/// the description as it is printed.
-bool is_whole_name(std::string_view word, std::string_view description, std::optional<std::string_view> sites);
-
-/// How a word that is only a part of a name means it, for the refusal of a Set.
-std::string_view inexact(NameMatch match);
-
-}  // namespace ib::tools
+}  // namespace ib::subnet
