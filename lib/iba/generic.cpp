@@ -229,6 +229,36 @@ FieldRef set_field(MutableBytes bytes, const StructInfo& info, std::string_view 
   return *ref;
 }
 
+std::vector<std::string> assignable_members(const StructInfo& info, const std::string& before) {
+  std::vector<std::string> words;
+  for (const FieldInfo& field : info.fields) {
+    const std::string name = before + std::string(field.iba_name);
+    if (field.reserved || field.changes) continue;
+    if (field.structure != nullptr && field.count <= 1) {
+      std::ranges::move(assignable_members(*field.structure, name + "."), std::back_inserter(words));
+    } else {
+      words.push_back(name + (field.count > 1 ? "[" : "="));
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> separate_assignments(const std::vector<std::string>& words, const StructInfo& info) {
+  std::vector<std::string> separate;
+  for (const std::string& word : words) {
+    std::size_t begin = 0;
+    for (std::size_t comma = word.find(','); comma != std::string::npos; comma = word.find(',', comma + 1)) {
+      const std::string_view rest = std::string_view(word).substr(comma + 1);
+      const std::size_t equals = rest.find('=');
+      if (equals == std::string_view::npos || !find_path(info, rest.substr(0, equals))) continue;
+      separate.push_back(word.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+    separate.push_back(word.substr(begin));
+  }
+  return separate;
+}
+
 void select_layout(MutableBytes bytes, const StructInfo& info) {
   if (info.selector < 0) return;
   const FieldInfo& field = info.fields[static_cast<std::size_t>(info.selector)];

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "iba/struct_info.hpp"
@@ -59,6 +60,12 @@ void write_number(MutableBytes bytes, const FieldRef& ref, std::uint64_t value);
 /// written. Throws UsageError if the path or the value is wrong, if the value does not fit, or if the field would change something in a
 /// device that is read (FieldInfo::changes).
 FieldRef set_field(MutableBytes bytes, const StructInfo& info, std::string_view path, std::string_view text);
+
+/// The beginning of an assignment, `portState=` or `GUIDBlock[`, for each field that can be given a value, in the order of the fields.
+std::vector<std::string> assignable_members(const StructInfo& info, const std::string& before = {});
+/// The assignments in `words`, one in each element: `a=1,b=2` are two. A comma separates only where a field of the structure and `=` follow
+/// it, so that a value may hold commas (texts, flags).
+std::vector<std::string> separate_assignments(const std::vector<std::string>& words, const StructInfo& info);
 
 /// Writes the value that selects this layout of a register (StructInfo::selector). Nothing for any other structure.
 void select_layout(MutableBytes bytes, const StructInfo& info);

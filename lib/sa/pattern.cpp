@@ -237,4 +237,11 @@ std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryI
   return result;
 }
 
+std::vector<std::pair<std::string, std::string>> take_assignments(std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::string>> taken;
+  for (std::size_t equals = 0; !words.empty() && (equals = words.back().find('=')) != std::string::npos; words.pop_back())
+    taken.emplace(taken.begin(), words.back().substr(0, equals), words.back().substr(equals + 1));
+  return taken;
+}
+
 }  // namespace ib::sa

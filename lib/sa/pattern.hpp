@@ -106,4 +106,7 @@ bool names_record(std::string_view word, const StructInfo& record);
 /// most as many as `argument` has.
 std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryInfo& type, std::vector<std::string>& words);
 
+/// Removes the words MEMBER=VALUE from the end and returns them.
+std::vector<std::pair<std::string, std::string>> take_assignments(std::vector<std::string>& words);
+
 }  // namespace ib::sa

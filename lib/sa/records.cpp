@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/escape.hpp"
+#include "iba/text.hpp"
 #include "iba/wire.hpp"
 
 namespace ib::sa {
@@ -78,7 +79,9 @@ bool is_no_records(const mad::MadError& error) {
   return sa != nullptr && sa->code() == no_records;
 }
 
-async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern) {
+async::Task<Nodes> find_nodes(mad::Transactor& transactor, std::string_view member, std::string_view text) {
+  Pattern pattern(NodeRecord::info());
+  pattern.match(member, text);
   const Records records = co_await find_records(transactor, pattern);
   Nodes nodes;
   nodes.torn = records.torn;
@@ -87,22 +90,16 @@ async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& patter
 }
 
 async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_view name) {
-  Pattern pattern(NodeRecord::info());
-  pattern.match("nodeDescription.nodeString", name);
-  Nodes nodes = co_await find_nodes(transactor, pattern);
+  Nodes nodes = co_await find_nodes(transactor, "nodeDescription.nodeString", name);
   // Some SAs ignore this bit of the component mask.
   std::erase_if(nodes.records, [&](const NodeRecord& node) { return fixed_text(node.node_description.node_string) != name; });
   co_return nodes;
 }
 
 async::Task<Nodes> find_nodes_by_guid(mad::Transactor& transactor, Guid guid) {
-  Nodes nodes;
-  for (const std::string_view member : {"nodeInfo.nodeGUID", "nodeInfo.systemImageGUID"}) {
-    Pattern pattern(NodeRecord::info());
-    pattern.match(member, guid.value);
-    nodes = co_await find_nodes(transactor, pattern);
-    if (!nodes.records.empty()) break;
-  }
+  const std::string text = to_text(guid);
+  Nodes nodes = co_await find_nodes(transactor, "nodeInfo.nodeGUID", text);
+  if (nodes.records.empty()) nodes = co_await find_nodes(transactor, "nodeInfo.systemImageGUID", text);
   co_return nodes;
 }
 

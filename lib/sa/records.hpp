@@ -43,8 +43,8 @@ bool is_no_records(const mad::MadError& error);
 
 using Nodes = Table<NodeRecord>;  ///< one record for each end port
 
-/// The nodes that match `pattern`, which is a pattern of a NodeRecord. Throws a MadError.
-async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern);
+/// The nodes whose NodeRecord has the value `text` of `member` (Pattern::match()). Throws a MadError, and UsageError for a wrong value.
+async::Task<Nodes> find_nodes(mad::Transactor& transactor, std::string_view member, std::string_view text);
 
 /// The nodes with the description `name`. Throws a MadError, or UsageError if the name is too long for a description.
 async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_view name);

@@ -42,19 +42,9 @@ using subnet::PortIndex;
 using By = AttributeRequests::By;
 using Values = std::vector<std::uint32_t>;
 
-/// The number of elements that one block of a table has.
-std::uint32_t entries_per_block(const StructInfo& table) { return std::ranges::max(table.fields, {}, &FieldInfo::count).count; }
-
-/// The number of blocks of the P_Key table that a port claims.
-std::uint32_t pkey_blocks(const subnet::Node& node, std::uint32_t port) {
-  const std::size_t keys = subnet::pkey_capacity(node.info, node.switch_info(), port), in_block = smp::PKeyTable().p_key_block.size();
-  return static_cast<std::uint32_t>((keys + in_block - 1) / in_block);
-}
-
 /// Appends the modifiers of the blocks that `count` entries of a table are in: first, first + step, ….
 void add_blocks(AttributeRequests& to, std::size_t count, std::uint32_t first = 0, std::uint32_t step = 1) {
-  const std::size_t in_block = entries_per_block(*to.attribute);
-  for (std::uint32_t i = 0; i * in_block < count; ++i) to.values.push_back(first + i * step);
+  std::ranges::copy(subnet::block_modifiers(*to.attribute, count, first, step), std::back_inserter(to.values));
 }
 
 AttributeRequests blocks(const StructInfo& table, std::size_t count) {
@@ -76,16 +66,15 @@ AttributeRequests sl_to_vl(const Agent& of) {
   return made;
 }
 
-/// The greatest number of blocks that are requested of the P_Key table of one port.
-std::uint32_t most_pkey_blocks(const Agent& of) { return static_cast<std::uint32_t>(PartRequests::most_pkey_requests / of.numbers.size()); }
+/// The greatest number of entries of the P_Key table of one port that are requested.
+std::size_t most_pkeys(const Agent& of) {
+  return PartRequests::most_pkey_requests / of.numbers.size() * subnet::entries_per_block(smp::PKeyTable::info());
+}
 
 AttributeRequests pkeys(const Agent& of) {
   AttributeRequests made{.attribute = &smp::PKeyTable::info()};
-  const std::uint32_t most = most_pkey_blocks(of);
-  for (const std::uint32_t number : of.numbers) {
-    for (std::uint32_t block = 0; block < std::min(pkey_blocks(of.node, number), most); ++block)
-      made.values.push_back(number << 16 | block);
-  }
+  for (const std::uint32_t number : of.numbers)
+    add_blocks(made, std::min(subnet::pkey_capacity(of.node.info, of.node.switch_info(), number), most_pkeys(of)), number << 16);
   return made;
 }
 
@@ -320,7 +309,7 @@ std::vector<AttributeRequests> PartRequests::vl_arbitration(const Agent& of, uns
 std::optional<std::string> PartRequests::left_out(Part part, PortIndex agent) const {
   if (part != Part::pkeys) return std::nullopt;
   const Agent of = agent_of(agent);
-  const std::size_t most = std::size_t{most_pkey_blocks(of)} * entries_per_block(smp::PKeyTable::info());
+  const std::size_t most = most_pkeys(of);
   std::size_t claimed = 0;
   for (const std::uint32_t number : of.numbers)
     claimed = std::max(claimed, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number));

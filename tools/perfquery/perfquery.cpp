@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "async/group.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
@@ -27,7 +26,6 @@ namespace ib::tools {
 namespace perfquery {
 namespace {
 
-constexpr std::size_t ports_at_once = 64;
 constexpr std::uint64_t all_counters = ~std::uint64_t{0};  // as a mask of counters to reset
 
 struct ChosenPorts {
@@ -61,29 +59,11 @@ async::Task<PortNumbers> every_port(Stack& stack, mad::Transactor& smps, const D
 }
 
 /// Throws Error for the counters of another port than the requested one.
-void check_select(const PortReading& reading, const StructInfo& info, const Destination& node) {
-  const FieldInfo* field = find_field(info, "port_select");
-  const auto select = static_cast<std::uint8_t>(wire::get_bits(reading.bytes, field->bit_offset, field->bits));
+void check_select(const counters::PortReading& reading, const Destination& node) {
+  const std::uint8_t select = reading.bytes[1];  // of all attributes of a port
   if (select != static_cast<std::uint8_t>(reading.port))
     throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", mad::target_text(node.path),
                             reading.port, select));
-}
-
-async::Task<> request_counters(Stack& stack, const Destination& node, const StructInfo& info, PortReading& reading) {
-  const auto port = static_cast<std::uint8_t>(reading.port);
-  const mad::Result<mad::Reply> answer = co_await counters::request_counters(stack.transactor(), node.path, info, port, true);
-  reading.time = stack.loop().now();
-  if (!answer) reading.error = answer.shared_error();
-  if (answer) reading.bytes.assign(answer->payload().begin(), answer->payload().end());
-  reading.bytes.resize(info.bytes);
-}
-
-async::Task<std::vector<PortReading>> read_counters(Stack& stack, const CountersReport& report, const PortNumbers& ports) {
-  std::vector<PortReading> readings;
-  for (const std::int32_t port : ports) readings.push_back({port, {}});
-  const auto read = [&](PortReading& reading) { return request_counters(stack, report.node, report.info, reading); };
-  co_await async::for_each(readings, ports_at_once, read);
-  co_return readings;
 }
 
 async::Task<> reset_ports(Stack& stack, const CountersReport& report, const PortNumbers& ports, std::uint64_t mask) {
@@ -100,13 +80,13 @@ class Perfquery : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.target_each("TARGET", target_);
-    set.operand("PORT", [this](std::string_view word) { ports_ = read_ports(word); });
+    set.operand("PORT", [this](std::string_view word) { ports_ = parse_ports(word); });
     set.is_port();
     set.integer("RESET", mask_);
     set.notes(
         "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
         "a mask of counters to reset: the bits of CounterSelect, and from bit 16 on\n"
-        "those of CounterSelect2.");
+        "the bits of CounterSelect2.");
     add_counter_sets(set);
     add_port_options(set);
     add_interval(set, interval_);
@@ -118,7 +98,7 @@ class Perfquery : public Command {
     set.without("DK");
     set.optional_operands();
     set.target("LID|GUID", target_);
-    set.operand("PORT", [this](const std::string& word) { ports_ = read_diags_ports(word); });
+    set.operand("PORT", [this](const std::string& word) { ports_ = parse_diags_ports(word); });
     set.operand("RESET", [this](const std::string& word) { mask_ = c_number(word); });
     set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
     for (const CounterSet& of : counter_sets().subspan(1)) {
@@ -180,7 +160,7 @@ class Perfquery : public Command {
 
  private:
   void add_port_options(OptionSet& set) {
-    set.flag("-a --all_ports --all-ports", all_, "Show or reset all ports together, or those of PORT.");
+    set.flag("-a --all_ports --all-ports", all_, "Show or reset all ports, or all of PORT, together.");
     set.flag("-l --loop_ports --loop-ports", loop_, "Show or reset the ports one by one.");
     set.flag("-r --reset_after_read --reset-after-read", reset_, "Reset the counters after they were read.");
     set.flag("-R --Reset_only --reset-only", reset_only_, "Reset the counters and show nothing.");
@@ -206,20 +186,15 @@ class Perfquery : public Command {
 
   void choose(const CounterSet& of) {
     if (set_ != counter_sets().data() && set_ != &of)
-      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*set_), first_name(of)));
+      throw OptionError(fmt::format("{} and {} exclude each other", display_name(set_->spelling.names), display_name(of.spelling.names)));
     set_ = &of;
-  }
-  static std::string first_name(const CounterSet& of) {
-    const std::string_view options = of.spelling.names;
-    const std::size_t at = options.find("--");
-    return std::string(options.substr(at, options.find(' ', at) - at));
   }
 
   void check_options() const {
     if (reset_ && reset_only_) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
     if (mask_ && !resets()) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
     if (set_->is_sampling() && (all_ || resets()))
-      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*set_)));
+      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", display_name(set_->spelling.names)));
     check_interval(interval_);
     if (interval_.repeats() && (resets() || set_->is_sampling()))
       throw UsageError("--interval shows what is counted, and resets nothing: it excludes -r, -R and -c");
@@ -281,7 +256,7 @@ class Perfquery : public Command {
     WatchReport reading(report);
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
-    for (const PortReading& now : report.ports) {
+    for (const counters::PortReading& now : report.ports) {
       const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().expected_node_guid;
       reading.before.push_back(std::exchange(watched.last[{node, now.port}], now));
     }
@@ -291,13 +266,14 @@ class Perfquery : public Command {
 
   /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
   async::Task<> read(Stack& stack, CountersReport& report, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(stack, report, chosen_.numbers);
-    for (PortReading& reading : readings) {
+    std::vector<counters::PortReading> readings =
+        co_await counters::read_ports(stack.transactor(), report.node.path, report.info, chosen_.numbers);
+    for (counters::PortReading& reading : readings) {
       try {
         if (reading.error && reading.error->status() != 0)
           reading.error->raise_with(fmt::format("Failed trying to get PM information for port {}", reading.port));
         if (reading.error) reading.error->raise();
-        check_select(reading, report.info, report.node);
+        check_select(reading, report.node);
         report.ports.push_back(std::move(reading));
         has_read_ = true;
       } catch (const Error& failure) {
@@ -309,7 +285,7 @@ class Perfquery : public Command {
     }
     if (!chosen_.summed) co_return;
     const bool is_whole = report.ports.size() == chosen_.numbers.size();
-    report.ports = is_whole ? std::vector{sum_of(report.ports, report.info)} : std::vector<PortReading>{};
+    report.ports = is_whole ? std::vector{counters::sum_of(report.ports, report.info)} : std::vector<counters::PortReading>{};
   }
 
   /// Of several options infiniband-diags takes the earliest in its table; -x loses to all others.
@@ -346,14 +322,15 @@ class Perfquery : public Command {
   }
 
   async::Task<> read_as_diags(Stack& stack, CountersReport& report, Emit& emit) const {
-    std::vector<PortReading> readings = co_await read_counters(stack, report, chosen_.numbers);
-    for (PortReading& reading : readings) {
+    std::vector<counters::PortReading> readings =
+        co_await counters::read_ports(stack.transactor(), report.node.path, report.info, chosen_.numbers);
+    for (counters::PortReading& reading : readings) {
       if (reading.error && !chosen_.summed) emit.so_far(report);
       if (reading.error) stack.manners().give_up(reading.error, report.set.cannot_read());
       clear_uncounted(report, reading.bytes);
       report.ports.push_back(std::move(reading));
     }
-    if (chosen_.summed) report.ports.assign(1, sum_of(report.ports, report.info));
+    if (chosen_.summed) report.ports.assign(1, counters::sum_of(report.ports, report.info));
     emit(report);
   }
 
@@ -403,7 +380,7 @@ class Ibswportwatch final : public Perfquery {
     set.target("TARGET", target_);
     set.integer("PORT", port_);
     set.is_port();
-    set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
+    set.notes("It goes on until Ctrl-C. Ports of hosts can be watched like ports of switches.");
     interval_.seconds = 1;
     set.number("-n --count", interval_.count, "COUNT", "End after this many readings.", {.low = 1});
     set.value("-p --interval", "SECONDS", "Time between readings; a second by default.",

@@ -9,19 +9,15 @@
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "counters/readings.hpp"
-#include "counters/row.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
-#include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "iba/wire.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
-#include "subnet/sweep/survey.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
@@ -74,20 +70,6 @@ std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8
 
 constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 
-std::optional<double> seconds_since(const std::optional<PortReading>& before, const PortReading& now) {
-  return before ? counters::seconds_between(before->time, now.time) : std::nullopt;
-}
-
-counters::CounterChange change_of(const FieldInfo& field, std::uint32_t index, const std::optional<PortReading>& before,
-                                  const PortReading& now) {
-  const std::uint64_t value = read_number(now.bytes, field, index);
-  counters::CounterChange change;
-  if (before) change = counters::change_of(read_number(before->bytes, field, index), value, field, seconds_since(before, now), {});
-  change.counter = &field;
-  change.now = value;
-  return change;
-}
-
 }  // namespace
 
 bool CounterSet::is_extended() const { return &info() == &pm::PortCountersExt::info(); }
@@ -107,7 +89,7 @@ std::string CounterSet::cannot_reset() const {
 
 std::span<const CounterSet> counter_sets() { return sets; }
 
-PortNumbers read_ports(std::string_view text) {
+PortNumbers parse_ports(std::string_view text) {
   PortNumbers ports;
   for (const std::string_view part : split(text)) {
     const std::size_t dash = part.find('-', 1);
@@ -120,7 +102,7 @@ PortNumbers read_ports(std::string_view text) {
   return ports;
 }
 
-PortNumbers read_diags_ports(const std::string& text) {
+PortNumbers parse_diags_ports(const std::string& text) {
   PortNumbers ports;
   if (text.find(',') != std::string::npos) {
     for (const std::string_view part : split(text)) {
@@ -138,43 +120,23 @@ PortNumbers read_diags_ports(const std::string& text) {
   return ports;
 }
 
-PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info) {
-  std::vector<std::uint8_t> total = ports.front().bytes;
-  for (const FieldInfo& field : info.fields) {
-    if (counters::is_selector(field)) continue;
-    for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
-      const std::uint32_t at = field.bit_offset + i * field.bits;
-      const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
-      std::uint64_t value = 0;
-      for (const PortReading& port : ports) {
-        const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
-        value = one > most - value ? most : value + one;
-      }
-      wire::set_bits(total, at, field.bits, value);
-    }
-  }
-  const FieldInfo* select = find_field(info, "port_select");
-  wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
-  return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortReading::time)->time};
-}
-
 void CountersReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", node.path);
-  sink.objects("ports", ports, [&](const PortReading& at) {
+  sink.objects("ports", ports, [&](const counters::PortReading& at) {
     sink.value("port_num", at.port);
     report::visit_attribute(sink, at.bytes, info, options.keys);
   });
 }
 
 void CountersReport::text(TextOut& out) const {
-  for (const PortReading& at : ports) {
+  for (const counters::PortReading& at : ports) {
     out.print("# Port counters: {} port {}\n", place(), at.port);
     AttributeText(options, info, at.bytes).text(out, perfquery_listing);
   }
 }
 
 void CountersReport::diags_text(TextOut& out) const {
-  for (const PortReading& at : ports) {
+  for (const counters::PortReading& at : ports) {
     out.print("# {}: {} port {}{}\n", title(), node.name, at.port, capabilities());
     out.write(set.is_extended() ? libibmad_listing(at.bytes, info, extended_fields()) : libibmad_listing(at.bytes, info));
   }
@@ -219,15 +181,10 @@ std::string CountersReport::capabilities() const {
 /// Calls `use` with the field of each counter that is shown, its index, and what it has counted.
 template <class Use>
 void WatchReport::each_counter(std::size_t at, Use use) const {
-  const PortReading& reading = now.ports[at];
-  const std::optional<PortReading>& last = before[at];
-  for (const FieldInfo& field : now.info.fields) {
-    if (counters::is_selector(field)) continue;
-    for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
-      const counters::CounterChange change = change_of(field, index, last, reading);
-      if (is_shown(field, change)) use(field, field.count > 1 ? std::optional(index) : std::nullopt, change);
-    }
-  }
+  counters::each_counter(now.info, [&](const FieldInfo& field, std::uint32_t index) {
+    const counters::CounterChange change = counters::change_of(before[at], now.ports[at], field, index);
+    if (is_shown(field, change)) use(field, field.count > 1 ? std::optional(index) : std::nullopt, change);
+  });
 }
 
 bool WatchReport::is_shown(const FieldInfo& field, const counters::CounterChange& change) const {
@@ -255,7 +212,7 @@ void WatchReport::visit(report::Sink& sink) const {
   for (std::size_t at = 0; at < now.ports.size(); ++at) {
     sink.begin_object();
     sink.value("port_num", now.ports[at].port);
-    sink.value("seconds", seconds_since(before[at], now.ports[at]));
+    sink.value("seconds", counters::seconds_between(before[at], now.ports[at]));
     sink.begin_array("counters");
     each_counter(at, [&](const FieldInfo&, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
       visit_growth(sink, change, {.has_index = true, .index = index});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "counters/difference.hpp"
+#include "counters/port_readings.hpp"
 #include "counters/row.hpp"
 #include "counters/thresholds.hpp"
 #include "iba-gen/smp.hpp"
@@ -53,21 +54,9 @@ std::span<const CounterSet> counter_sets();
 using PortNumbers = std::vector<std::int32_t>;
 
 /// Reads port numbers. Throws UsageError for a word that is not a port number, and for more than 256 ports.
-PortNumbers read_ports(std::string_view text);
+PortNumbers parse_ports(std::string_view text);
 /// Reads port numbers as infiniband-diags does: a word that is not a number is 0. Throws DiagsFailure for a range that goes down.
-PortNumbers read_diags_ports(const std::string& text);
-
-/// The counters of one port, or of several together (port 255), as the PMA sent them. A CounterRow does not hold them: one of twenty
-/// attributes is printed whole, with its selectors and its counters by VL, SL and lane.
-struct PortReading {
-  std::int32_t port{};
-  std::vector<std::uint8_t> bytes;
-  async::Time time{};                            ///< when they came; of several ports: the last of them
-  std::shared_ptr<const mad::MadError> error{};  ///< of a request that failed: `bytes` are zeros then
-};
-
-/// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.
-PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info);
+PortNumbers parse_diags_ports(const std::string& text);
 
 struct CountersReport final : Report {
   const CounterSet& set;
@@ -76,7 +65,7 @@ struct CountersReport final : Report {
   Destination node;
   std::optional<Gid> gid;
   counters::PmaSupport support;  ///< its capabilities
-  std::vector<PortReading> ports;
+  std::vector<counters::PortReading> ports;
 
   CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)
       : set(of), info(structure), options(common), node(std::move(from)) {}
@@ -102,7 +91,7 @@ struct WatchReport final : Report {
 
   const CountersReport& now;
   Round round;
-  std::vector<std::optional<PortReading>> before;  ///< of the ports of `now`; absent the first time
+  std::vector<std::optional<counters::PortReading>> before;  ///< of the ports of `now`; absent the first time
   /// Only counters that grew at least so much a second are shown; null: all.
   const counters::ErrorThresholds* thresholds{};
 
@@ -113,9 +102,9 @@ struct WatchReport final : Report {
 };
 
 struct WatchedNode {
-  std::optional<smp::NodeInfo> node;                                         ///< absent until it has answered
-  bool is_lost{};                                                            ///< it did not answer at the end of the path in the last round
-  std::map<std::pair<Guid, std::int32_t>, std::optional<PortReading>> last;  ///< by node and port
+  std::optional<smp::NodeInfo> node;  ///< absent until it has answered
+  bool is_lost{};                     ///< it did not answer at the end of the path in the last round
+  std::map<std::pair<Guid, std::int32_t>, std::optional<counters::PortReading>> last;  ///< by node and port
 };
 
 /// Checks that the node at the end of the path is the watched one (counters/readings.hpp). Returns null if it is, or if SMPs do not go

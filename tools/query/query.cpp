@@ -29,7 +29,6 @@ namespace {
 
 struct QueryReport final : Report {
   std::string_view method;
-  const StructInfo* info{};
   path::Path path = path::IbPath();
   std::uint32_t modifier{};
   bool table = false;    ///< the answer is a list
@@ -62,19 +61,26 @@ struct QueryReport final : Report {
   Exit status() const override { return answer.torn ? Exit::incomplete : Exit::ok; }
 };
 
+[[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& names) {
+  throw UsageError(fmt::format("Invalid {}{} Try one of {}", what, did_you_mean(word, names, "."), fmt::join(names, ", ")));
+}
+
+std::vector<std::string_view> attribute_names(const mad::RpcName& rpc) {
+  std::vector<std::string_view> names;
+  for (const StructInfo* info : mad::attributes_of(rpc)) names.push_back(info->iba_name);
+  return names;
+}
+
 const mad::RpcName& find_method(std::string_view word) {
   if (const mad::RpcName* rpc = mad::find_rpc(word)) return *rpc;
   std::vector<std::string_view> names;
   for (const mad::RpcName& rpc : mad::rpc_names()) names.push_back(rpc.name);
-  throw UsageError(fmt::format("Invalid method{} Try one of {}", did_you_mean(word, names, "."), fmt::join(names, ", ")));
+  refuse_word("method", word, names);
 }
 
 const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word) {
   if (const StructInfo* info = mad::find_attribute_of(rpc, word)) return *info;
-  std::vector<std::string_view> names;
-  for (const StructInfo* info : mad::attributes_of(rpc)) names.push_back(info->iba_name);
-  throw UsageError(
-      fmt::format("Invalid attribute for {}{} Try one of {}", rpc.name, did_you_mean(word, names, "."), fmt::join(names, ", ")));
+  refuse_word(fmt::format("attribute for {}", rpc.name), word, attribute_names(rpc));
 }
 
 std::string method_list() {
@@ -83,43 +89,10 @@ std::string method_list() {
       "not name keeps the value that a Get has read before.\n\nMETHOD and ATTRIBUTE are\n";
   for (const mad::RpcName& rpc : mad::rpc_names()) {
     text += fmt::format("    {}\n", rpc.name);
-    for (const StructInfo* info : mad::attributes_of(rpc)) text += fmt::format("       {}\n", info->iba_name);
+    for (const std::string_view name : attribute_names(rpc)) text += fmt::format("       {}\n", name);
   }
   text.pop_back();
   return text;
-}
-
-/// A word for each field that can be given a value, in the order of the fields, for shells that complete them: "portState=".
-std::vector<std::string> field_assignments(const StructInfo& info, const std::string& before = {}) {
-  std::vector<std::string> words;
-  for (const FieldInfo& field : info.fields) {
-    const std::string name = before + std::string(field.iba_name);
-    if (field.reserved || field.changes) continue;
-    if (field.structure != nullptr && field.count <= 1) {
-      std::ranges::move(field_assignments(*field.structure, name + "."), std::back_inserter(words));
-    } else {
-      words.push_back(name + (field.count > 1 ? "[" : "="));
-    }
-  }
-  return words;
-}
-
-/// The assignments in `words`, one in each element: "a=1,b=2" are two. A comma separates only where a field of the attribute and "=" follow
-/// it, so that a value may hold commas (texts, flags).
-std::vector<std::string> separate_assignments(const std::vector<std::string>& words, const StructInfo& info) {
-  std::vector<std::string> separate;
-  for (const std::string& word : words) {
-    std::size_t begin = 0;
-    for (std::size_t comma = word.find(','); comma != std::string::npos; comma = word.find(',', comma + 1)) {
-      const std::string_view rest = std::string_view(word).substr(comma + 1);
-      const std::size_t equals = rest.find('=');
-      if (equals == std::string_view::npos || !find_path(info, rest.substr(0, equals))) continue;
-      separate.push_back(word.substr(begin, comma - begin));
-      begin = comma + 1;
-    }
-    separate.push_back(word.substr(begin));
-  }
-  return separate;
 }
 
 class Query final : public Command {
@@ -131,10 +104,8 @@ class Query final : public Command {
       if (rpc_ != nullptr) info_ = &find_attribute(*rpc_, word);
     });
     set.offer([this] {
-      std::vector<std::string> names;
-      if (rpc_ == nullptr) return names;
-      for (const StructInfo* info : mad::attributes_of(*rpc_)) names.emplace_back(info->iba_name);
-      return names;
+      const auto names = rpc_ != nullptr ? attribute_names(*rpc_) : std::vector<std::string_view>();
+      return std::vector<std::string>(names.begin(), names.end());
     });
     set.optional_operands();
     set.target_each("TARGET", target_);
@@ -142,7 +113,7 @@ class Query final : public Command {
     set.number("-a --attribute-id", modifier_, "MODIFIER", "The attribute modifier of the request; zero by default.");
     set.value("-f --field", "FIELD=VALUE[,FIELD=VALUE]", "Give fields of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
-    set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
+    set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : assignable_members(*info_); });
     add_key(set, common, "--smkey", sm_key_, "SMKEY",
             "The SM_Key of requests to the SA, zero by default; anything but a number: read from the terminal.");
     add_vs_keys(set, vs_keys_);
@@ -151,62 +122,51 @@ class Query final : public Command {
   }
 
   std::string_view table_rows() const override {
-    if (mad::changes_something(rpc_->method)) return {};
+    if (changes()) return {};
     return mad::is_list_method(rpc_->method) ? "records" : "data";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const mad::RpcName& rpc = *rpc_;
-    const StructInfo& info = *info_;
-    if (mad::changes_something(rpc.method)) session.stack().require_exact_targets();
-    if (zero_ && !mad::changes_something(rpc.method))
-      throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
-    const mad::RpcHeader header = *mad::rpc_header(rpc, info);
-    fields_ = separate_assignments(fields_, info);
-    take_register(info);
-    check_fields(info, rpc);
-    QueryReport report(session.host().options());
-    report.method = rpc.name;
-    report.info = &info;
-    report.modifier = modifier_;
-    if (header.mgmt_class == mad::mgmt_class::sa) {
-      co_await query_sa(session.stack(), rpc, report);
+    if (changes()) session.stack().require_exact_targets();
+    if (zero_ && !changes()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc_->name));
+    fields_ = separate_assignments(fields_, *info_);
+    take_register();
+    const bool is_of_sa = rpc_->mgmt_class == mad::mgmt_class::sa;
+    if (is_of_sa) {  // a wrong command line is refused before anything is sent
+      make_pattern();
     } else {
-      co_await send_request(session.stack(), rpc, header, report);
+      std::vector<std::uint8_t> bytes(info_->bytes);
+      apply_fields(bytes);
     }
+    QueryReport report(session.host().options());
+    report.method = rpc_->name;
+    report.modifier = modifier_;
+    async::Task<> answer = is_of_sa ? query_sa(session.stack(), report) : send_request(session.stack(), report);
+    co_await std::move(answer);
     if (report.answer.torn) warn_torn(session.host().log(), report.answer.bytes.size());
     if (!report.planned) emit(report);
   }
 
  private:
-  using Field = std::pair<std::string_view, std::string_view>;
+  bool changes() const { return mad::changes_something(rpc_->method); }
 
-  static Field split(std::string_view field) {
+  static std::pair<std::string_view, std::string_view> split(std::string_view field) {
     const std::size_t equals = field.find('=');
     if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", in_quotes(field)));
     return {field.substr(0, equals), field.substr(equals + 1)};
   }
 
   /// The attribute modifier of a register is its number.
-  void take_register(const StructInfo& info) {
-    if (info.register_id < 0) return;
-    if (modifier_ != 0 && modifier_ != static_cast<std::uint32_t>(info.register_id))
-      throw UsageError(fmt::format("-a is not for {}: its attribute modifier is {:#06x}", info.iba_name, info.register_id));
-    modifier_ = static_cast<std::uint32_t>(info.register_id);
+  void take_register() {
+    if (info_->register_id < 0) return;
+    const auto number = static_cast<std::uint32_t>(info_->register_id);
+    if (modifier_ != 0 && modifier_ != number)
+      throw UsageError(fmt::format("-a is not for {}: its attribute modifier is {:#06x}", info_->iba_name, number));
+    modifier_ = number;
   }
 
-  /// Refuses a wrong command line before anything is sent.
-  void check_fields(const StructInfo& info, const mad::RpcName& rpc) const {
-    if (rpc.mgmt_class == mad::mgmt_class::sa) {
-      make_pattern(info);
-    } else {
-      std::vector<std::uint8_t> bytes(info.bytes);
-      apply_fields(bytes, info);
-    }
-  }
-
-  sa::Pattern make_pattern(const StructInfo& info) const {
-    sa::Pattern pattern(info);
+  sa::Pattern make_pattern() const {
+    sa::Pattern pattern(*info_);
     for (const std::string& field : fields_) {
       const auto [name, value] = split(field);
       pattern.match(name, value);
@@ -214,17 +174,17 @@ class Query final : public Command {
     return pattern;
   }
 
-  void apply_fields(MutableBytes bytes, const StructInfo& info) const {
-    select_layout(bytes, info);
+  void apply_fields(MutableBytes bytes) const {
+    select_layout(bytes, *info_);
     for (const std::string& field : fields_) {
       const auto [name, value] = split(field);
-      if (const auto place = find_path(info, name); place && place->field->name == "vs_key")
+      if (const auto place = find_path(*info_, name); place && place->field->name == "vs_key")
         throw UsageError(fmt::format("{}: a VS_Key on the command line is seen by others: --vskey names a file, or -", name));
-      set_field(bytes, info, name, value);
+      set_field(bytes, *info_, name, value);
     }
   }
 
-  async::Task<> query_sa(Stack& stack, const mad::RpcName& rpc, QueryReport& report) const {
+  async::Task<> query_sa(Stack& stack, QueryReport& report) const {
     co_await stack.prepare_sa();
     mad::Transactor& transactor = stack.transactor();
     path::Path path = transactor.sa_path();
@@ -234,18 +194,20 @@ class Query final : public Command {
     }
     path.ib().sm_key = sm_key_;
     report.path = path;
-    report.table = mad::is_list_method(rpc.method);
-    const sa::Pattern pattern = make_pattern(*report.info);
-    mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
+    report.table = mad::is_list_method(rpc_->method);
+    const sa::Pattern pattern = make_pattern();
+    mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc_->method, modifier_);
     report.answer = std::move(records).take();
-    report.planned = mad::changes_something(rpc.method) && stack.host().options().dry_run;
+    report.planned = changes() && stack.host().options().dry_run;
   }
 
-  async::Task<> send_request(Stack& stack, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
+  async::Task<> send_request(Stack& stack, QueryReport& report) const {
+    const StructInfo& info = *info_;
+    const mad::RpcHeader header = *mad::rpc_header(*rpc_, info);
     const bool is_smp = mad::is_smp(header.mgmt_class);
-    const std::optional<FieldRef> key_place = find_path(*report.info, "vs_key");
+    const std::optional<FieldRef> key_place = find_path(info, "vs_key");
     const bool is_keyed = find_keyed_data(header.mgmt_class) != nullptr && key_place;
-    if (vs_keys_ && !is_keyed) throw UsageError(fmt::format("--vskey: {} has no VS_Key", report.info->iba_name));
+    if (vs_keys_ && !is_keyed) throw UsageError(fmt::format("--vskey: {} has no VS_Key", info.iba_name));
     const phy::VsKeys keys = read_vs_keys(stack.host(), vs_keys_);
     if (is_smp && stack.host().options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? stack.manners().smp_node(target_) : stack.manners().gmp_node(target_);
@@ -253,12 +215,11 @@ class Query final : public Command {
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
       vs_key = co_await phy::identify_for_key(stack.smp_transactor(), keys, node.path);
-    } else if (mad::changes_something(rpc.method)) {
+    } else if (changes()) {
       node = co_await stack.manners().identified(std::move(node));
     }
     const path::Path& path = node.path;
     report.path = path;
-    const StructInfo& info = *report.info;
     std::vector<std::uint8_t> bytes(info.bytes);
     mad::Request request{.path = path,
                          .mgmt_class = is_smp ? mad::smp_class(path) : header.mgmt_class,
@@ -268,23 +229,26 @@ class Query final : public Command {
                          .payload = bytes,
                          .oui = header.oui};
     // A Set begins with the current value of the attribute, which is read from the node itself.
-    mad::Transactor& transactor = mad::changes_something(rpc.method) ? stack.smp_transactor() : stack.transactor();
+    mad::Transactor& transactor = changes() ? stack.smp_transactor() : stack.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
-    if (mad::changes_something(rpc.method) && readable && !zero_) {
+    if (changes() && readable && !zero_) {
       // The fields that the user gives for a GMP are in the Get too: fields like PortSelect select what is read. An SMP selects by its
       // attribute modifier.
-      if (!is_smp) apply_fields(bytes, info);
+      if (!is_smp) apply_fields(bytes);
       if (is_keyed) write_number(bytes, *key_place, vs_key);
       const mad::Reply before = co_await transactor.call(request);
       bytes = attribute_of(before, info);
-      keep_states(bytes, info);
+      // The states of a port that were read would be commands; zero means "no change" (IBA 14.2.5.6).
+      if (&info == &smp::PortInfo::info()) {
+        for (const std::string_view state : {"port_state", "port_physical_state"}) write_number(bytes, *find_path(info, state), 0);
+      }
     }
-    apply_fields(bytes, info);
+    apply_fields(bytes);
     if (is_keyed) write_number(bytes, *key_place, vs_key);
-    request.method = rpc.method;
+    request.method = rpc_->method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
-    report.planned = mad::changes_something(rpc.method) && stack.host().options().dry_run;
+    report.planned = changes() && stack.host().options().dry_run;
     const StructInfo* answered = find_attribute_in(reply.bytes);
     const StructInfo& layout = info.register_id >= 0 && answered != nullptr ? *answered : layout_of(info, reply.payload());
     report.answer.type = &layout;
@@ -297,12 +261,6 @@ class Query final : public Command {
   static std::vector<std::uint8_t> attribute_of(const mad::Reply& reply, const StructInfo& info) {
     const Bytes payload = reply.payload();
     return {payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), info.bytes)};
-  }
-
-  /// Sets the states of a port to zero, which means "no change" (IBA 14.2.5.6). The values that were read would be commands.
-  static void keep_states(MutableBytes bytes, const StructInfo& info) {
-    if (&info != &smp::PortInfo::info()) return;
-    for (const std::string_view state : {"port_state", "port_physical_state"}) write_number(bytes, *find_path(info, state), 0);
   }
 
   const mad::RpcName* rpc_{};

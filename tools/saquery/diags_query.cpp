@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -30,18 +29,11 @@ namespace {
 
 /// "ERROR: Query result returned 0x0200,  SA(SA_ERR_REQ_INVALID)" and a newline.
 std::string status_line(unsigned status) {
-  constexpr std::array<std::string_view, 10> texts{"SA_NO_ERROR",
-                                                   "SA_ERR_NO_RESOURCES",
-                                                   "SA_ERR_REQ_INVALID",
-                                                   "SA_ERR_NO_RECORDS",
-                                                   "SA_ERR_TOO_MANY_RECORDS",
-                                                   "SA_ERR_REQ_INVALID_GID",
-                                                   "SA_ERR_REQ_INSUFFICIENT_COMPONENTS",
-                                                   "SA_ERR_REQ_DENIED",
-                                                   "SA_ERR_STATUS_PRIO_SUGGESTED",
-                                                   "SA_ERR_UNKNOWN"};
+  const std::vector<std::string_view> errors = split(
+      "NO_RESOURCES,REQ_INVALID,NO_RECORDS,TOO_MANY_RECORDS,REQ_INVALID_GID,REQ_INSUFFICIENT_COMPONENTS,REQ_DENIED,STATUS_PRIO_SUGGESTED,"
+      "UNKNOWN");
   const unsigned own = status >> 8;
-  const std::string by_class = own == 0 ? "" : fmt::format(" SA({})", texts[std::min<std::size_t>(own, texts.size() - 1)]);
+  const std::string by_class = own == 0 ? "" : fmt::format(" SA(SA_ERR_{})", errors[std::min<std::size_t>(own, errors.size()) - 1]);
   const std::string common = (status & 0xffU) == 0 ? ""
                                                    : fmt::format(" ({}; {}; {})", (status & 1U) != 0 ? "BUSY" : "",
                                                                  (status & 2U) != 0 ? "Redirection Required" : "", "MAD ERROR");

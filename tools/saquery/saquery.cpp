@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
@@ -56,50 +56,25 @@ std::vector<std::string> member_assignments(const std::string& item) {
   return words;
 }
 
-struct RecordTable final : Report {
-  RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
-      : found(std::move(of)),
-        list("records", table_of<Bytes>(columns_of(*found.records.type, found.keys), options), rows_of(found.records), file) {}
-  static std::vector<Bytes> rows_of(const sa::Records& records) {
-    std::vector<Bytes> rows;
-    for (const Bytes record : records.bytes) rows.push_back(record);
-    return rows;
-  }
-  static std::vector<report::Column<Bytes>> columns_of(const StructInfo& type, Keys keys) {
-    return report::field_columns<Bytes>({{&type}, keys}, [&type](Bytes record) { return report::LaidOut{&type, record}; });
-  }
+std::vector<report::Column<Bytes>> record_columns(const StructInfo& type, Keys keys) {
+  return report::field_columns<Bytes>({{&type}, keys}, [&type](Bytes record) { return report::LaidOut{&type, record}; });
+}
 
+struct RecordTable final : FormedReport {
+  ListReport<Bytes> list;
+
+  RecordTable(FormedReport found, const TableOptions& options, std::FILE* file)
+      : FormedReport(std::move(found)),
+        list("records", table_of<Bytes>(record_columns(*records.type, keys), options), {records.bytes.begin(), records.bytes.end()}, file) {
+  }
   void visit(report::Sink& sink) const override {
-    found.visit_query(sink);
+    visit_query(sink);
     list.visit(sink);
   }
   void text(TextOut& out) const override { list.text(out); }
-  Exit status() const override { return found.status(); }
-
-  FormedReport found;
-  ListReport<Bytes> list;
 };
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
-
-/// Removes the words MEMBER=VALUE from the end and returns them.
-Assignments take_assignments(std::vector<std::string>& words) {
-  std::size_t first = words.size();
-  while (first > 0 && words[first - 1].find('=') != std::string::npos) --first;
-  Assignments result;
-  for (std::size_t i = first; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    result.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
-  }
-  words.resize(first);
-  return result;
-}
-
-std::string list_text(std::span<const std::string> words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + in_quotes(word);
-  return "[" + text + "]";
-}
 
 void match_option(sa::Pattern& pattern, const std::string& member, const std::string& text) {
   const auto number = parse_number(text);
@@ -130,30 +105,23 @@ async::Task<std::string> near_to(Targets& targets, std::string name) {
   co_return subnet::nearest_names(name, names);
 }
 
-async::Task<sa::Nodes> matching(Stack& stack, std::string_view member, std::string_view text) {
-  sa::Pattern pattern(sa::NodeRecord::info());
-  pattern.match(member, text);
-  co_return co_await sa::find_nodes(stack.transactor(), pattern);
-}
-
-async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
-  if (list == ListKind::adapters) co_return co_await matching(session.stack(), "nodeInfo.nodeType", "1");
-  if (list == ListKind::name_of_lid) co_return co_await matching(session.stack(), "LID", word);
-  if (list == ListKind::name_of_guid) {
-    sa::Nodes nodes = co_await matching(session.stack(), "nodeInfo.portGUID", word);
-    if (!nodes.records.empty()) co_return nodes;
-    co_return co_await matching(session.stack(), "nodeInfo.nodeGUID", word);
-  }
-  co_return co_await named(session, std::string(word));
-}
-
 /// The nodes of `list` by one or two queries of the SA. `word` is the name, LID or GUID. Throws Error if there is no such node.
 async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
-  sa::Nodes nodes = co_await find(session, list, word);
-  if (!nodes.records.empty() || list == ListKind::adapters) co_return nodes;
+  mad::Transactor& transactor = session.stack().transactor();
+  if (list == ListKind::adapters) co_return co_await sa::find_nodes(transactor, "nodeInfo.nodeType", "1");
+  sa::Nodes nodes;
   std::string near;
-  if (node_key(list) == NodeKey::name) near = co_await near_to(session.targets(), word);
-  throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
+  if (list == ListKind::name_of_lid) {
+    nodes = co_await sa::find_nodes(transactor, "LID", word);
+  } else if (list == ListKind::name_of_guid) {
+    nodes = co_await sa::find_nodes(transactor, "nodeInfo.portGUID", word);
+    if (nodes.records.empty()) nodes = co_await sa::find_nodes(transactor, "nodeInfo.nodeGUID", word);
+  } else {
+    nodes = co_await named(session, word);
+    if (nodes.records.empty()) near = co_await near_to(session.targets(), word);
+  }
+  if (nodes.records.empty()) throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
+  co_return nodes;
 }
 
 /// The LID that `text` means: a number, or a target (Targets::path()). Empty if it can be neither. Throws UsageError for a name that no
@@ -171,49 +139,42 @@ struct TwoEnds {
   std::string source, destination;
 };
 
-/// The divisions of `text` at a colon into two targets: of addresses and whole words of names, else those with pieces of names.
-async::Task<std::vector<TwoEnds>> divide(Targets& targets, std::string text, bool may_sweep) {
+/// How well `word` names an end: 2 as an address or whole words of a name, 1 as a piece of a name, 0 not at all.
+async::Task<int> fit_of(Targets& targets, std::string word, bool may_sweep) {
   constexpr std::size_t guid_colons = 3, guid_size = 19;
-  std::vector<TwoEnds> exact, inexact;
-  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
-    const TwoEnds ends{text.substr(0, at), text.substr(at + 1)};
-    const std::array words{ends.source, ends.destination};
-    bool are_targets = true, are_exact = true;
-    for (const std::string& word : words) {
-      if (word.empty()) continue;
-      // A GUID has four digits in each group here: 3:0000:0000:0000 is not a GUID, but a LID and the beginning of a GUID.
-      are_targets = std::ranges::count(word, ':') != guid_colons || word.size() >= guid_size;
-      if (!are_targets) break;
-      const Targets::Meaning meaning = co_await targets.meaning(word, may_sweep);
-      are_targets = meaning.path.has_value();
-      if (!are_targets) break;
-      are_exact = are_exact && meaning.is_exact;
-    }
-    if (are_targets) (are_exact ? exact : inexact).push_back(ends);
-  }
-  co_return exact.empty() ? inexact : exact;
+  if (word.empty()) co_return 2;
+  // A GUID has four digits in each group here: 3:0000:0000:0000 is not a GUID, but a LID and the beginning of a GUID.
+  if (std::ranges::count(word, ':') == guid_colons && word.size() < guid_size) co_return 0;
+  const Targets::Meaning meaning = co_await targets.meaning(std::move(word), may_sweep);
+  co_return !meaning.path ? 0 : meaning.is_exact ? 2 : 1;
 }
 
-/// Divides `text`, which has a colon, where both parts are targets. A division into addresses and whole words of names is preferred to one
-/// with pieces of names. Throws UsageError if no division is left, or several.
+/// Divides `text`, which has a colon, where both parts fit, and fit best. Throws UsageError if there is no such division, or several.
 async::Task<TwoEnds> two_ends(Targets& targets, std::string text) {
-  const std::size_t first = text.find(':');
-  if (text.find(':', first + 1) == std::string::npos) {  // what is wrong with an end is said where it is used
-    TwoEnds only{text.substr(0, first), text.substr(first + 1)};
-    co_return only;
+  std::vector<TwoEnds> divisions, found;
+  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1))
+    divisions.push_back({text.substr(0, at), text.substr(at + 1)});
+  if (divisions.size() == 1) co_return divisions.front();  // what is wrong with an end is said where it is used
+  for (const bool may_sweep : {false, true}) {
+    if (!found.empty()) break;
+    int best = 1;
+    for (const TwoEnds& ends : divisions) {
+      const int source = co_await fit_of(targets, ends.source, may_sweep);
+      if (source < 1) continue;
+      const int destination = co_await fit_of(targets, ends.destination, may_sweep);
+      const int fit = std::min(source, destination);
+      if (fit > best) found.clear();
+      best = std::max(best, fit);
+      if (fit == best) found.push_back(ends);
+    }
   }
-  std::vector<TwoEnds> found = co_await divide(targets, text, false);
-  if (found.empty()) found = co_await divide(targets, text, true);
   if (found.empty())
     throw UsageError(
         fmt::format("--src-to-dst: {} has no colon with a target on either side (a LID, a GUID or the name of a node)", in_quotes(text)));
-  if (found.size() > 1) {
-    std::string list;
-    for (const TwoEnds& ends : found)
-      list += fmt::format("{}{} to {}", list.empty() ? "" : ", or ", in_quotes(ends.source), in_quotes(ends.destination));
-    throw UsageError(fmt::format("--src-to-dst: {} can be divided in several ways: {}: give LIDs", in_quotes(text), list));
-  }
-  co_return found.front();
+  if (found.size() == 1) co_return found.front();
+  std::string list;
+  for (const TwoEnds& ends : found) add_part(list, fmt::format("{} to {}", in_quotes(ends.source), in_quotes(ends.destination)), ", or ");
+  throw UsageError(fmt::format("--src-to-dst: {} can be divided in several ways: {}: give LIDs", in_quotes(text), list));
 }
 
 class Saquery final : public Command {
@@ -264,7 +225,7 @@ class Saquery final : public Command {
       if (table_.given()) throw UsageError(fmt::format("{} prints two lists: --format, --columns, --sort and --top are for one", chosen_));
       co_await list_managers(session.stack(), emit);
     } else {
-      sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
+      sa::Nodes nodes = co_await find_nodes(session, list_, first_word());
       if (nodes.torn) warn_torn(session.host().log(), nodes.records.size());
       emit_nodes(session.stack(), emit, list_, std::move(nodes), table_);
     }
@@ -283,13 +244,14 @@ class Saquery final : public Command {
   std::vector<std::string> column_keys() const {
     if (list_ == ListKind::managers) return {};
     if (list_ != ListKind::records) return node_list_keys();
-    const std::string item = !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front();
-    return keys_of(RecordTable::columns_of(sa::Pattern(*record_type(item).info).answer(), Keys::hidden));
+    return keys_of(record_columns(sa::Pattern(*record_type(item()).info).answer(), Keys::hidden));
   }
+
+  std::string item() const { return !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front(); }
 
   /// The part of ARG or MEMBER=VALUE that is a LID, which a name may replace; empty if there is no LID.
   std::string_view lid_part(std::string_view word) const {
-    const QueryInfo& type = record_type(record_.empty() ? words_.front() : record_);
+    const QueryInfo& type = record_type(item());
     const sa::Pattern pattern(*type.info);
     const std::size_t equals = word.find('=');
     const std::string_view member =
@@ -302,7 +264,7 @@ class Saquery final : public Command {
     return word.substr(0, tail);
   }
 
-  std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
+  std::string first_word() const { return words_.empty() ? "" : words_[0]; }
 
   /// Chooses the list of paths. Returns where `between` first stands in `text`.
   std::size_t check_ends(std::string_view option, std::string_view text, char between) {
@@ -314,9 +276,11 @@ class Saquery final : public Command {
 
   void check_look_up() const {
     const NodeKey key = node_key(list_);
-    if (key != NodeKey::none && first_word().value_or("").empty())
+    if (key != NodeKey::none && first_word().empty())
       throw UsageError(fmt::format("No {} is given", key == NodeKey::name ? "node name" : key == NodeKey::lid ? "LID" : "GUID"));
-    if (words_.size() > 1) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(std::span(words_).subspan(1))));
+    std::string others;
+    for (std::size_t i = 1; i < words_.size(); ++i) add_part(others, in_quotes(words_[i]));
+    if (!others.empty()) throw UsageError(fmt::format("Arguments [{}] are not understood.", others));
     if (get_ || no_defaults_ || !by_option_.empty())
       throw UsageError(fmt::format("{} takes no values of members, and neither --get nor --no-defaults", chosen_));
   }
@@ -368,54 +332,45 @@ class Saquery final : public Command {
 
   async::Task<sa::Pattern> make_pattern(Session& session) {
     std::vector<std::string> words = words_;
-    std::string record = record_;
-    if (record.empty() && words.empty()) record = "NodeRecord";
-    if (record.empty()) {
-      record = words[0];
-      words.erase(words.begin());
-    }
-    const QueryInfo& type = record_type(record);
-    if (!record_.empty() && !words.empty() && sa::names_record(words[0], *type.info)) words.erase(words.begin());  // ITEM says it again
-    const Assignments assignments = take_assignments(words);
-    const std::vector<std::string> given = words;
+    const QueryInfo& type = record_type(item());
+    if (!words.empty() && (record_.empty() || sa::names_record(words[0], *type.info))) words.erase(words.begin());  // ITEM itself
+    const Assignments assignments = sa::take_assignments(words);
+    const std::string first = words.empty() ? "" : in_quotes(words[0]);
     const auto arguments = sa::take_argument(type, words);
     if (!words.empty())
       throw UsageError(
           fmt::format("{} takes no word {} here: a member is given as MEMBER=VALUE (ibtool help saquery)", type.name, in_quotes(words[0])));
     sa::Pattern pattern(*type.info);
-    for (const auto& [member, text] : arguments) {
-      const bool good = co_await match_member(session, pattern, member, text, true);
-      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
-    }
+    const std::string mismatch = fmt::format("Argument {} did not match {}", first, type.argument);
+    for (const auto& [member, text] : arguments) co_await match_member(session, pattern, member, text, mismatch);
     Assignments between = ends_;
     if (source_to_destination_) {
       TwoEnds ends = co_await two_ends(session.targets(), *source_to_destination_);
       between = {{"SLID", std::move(ends.source)}, {"DLID", std::move(ends.destination)}};
     }
     for (const auto& [member, text] : between) {
-      if (text.empty()) continue;
-      const bool good = co_await match_member(session, pattern, member, text, true);
-      if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));
+      const std::string unknown = fmt::format("{} is neither an address nor the name of a node", in_quotes(text));
+      if (!text.empty()) co_await match_member(session, pattern, member, text, unknown);
     }
-    for (const auto& [member, text] : assignments) co_await match_member(session, pattern, member, text, false);
+    for (const auto& [member, text] : assignments) co_await match_member(session, pattern, member, text, "");
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
     if (!no_defaults_) set_defaults(pattern, session.host().end_port());
     co_return pattern;
   }
 
-  /// The name of a node can take the place of a LID. For a value that the member cannot have, throws UsageError, or with `tries` returns
-  /// false.
-  static async::Task<bool> match_member(Session& session, sa::Pattern& pattern, std::string_view member, std::string text, bool tries) {
+  /// The name of a node can take the place of a LID. Throws UsageError for a value that the member cannot have: `complaint`, or what
+  /// sa::Pattern says if it is empty.
+  static async::Task<> match_member(Session& session, sa::Pattern& pattern, std::string_view member, std::string text,
+                                    std::string complaint) {
     const auto place = find_path(pattern.form(), member);
     std::optional<Lid> lid;
     if (place && place->field->kind == FieldKind::lid) lid = co_await lid_of(session, text);
     try {
       lid ? pattern.match(member, std::uint64_t{lid->value}) : pattern.match(member, text);
     } catch (const UsageError&) {
-      if (!tries) throw;
-      co_return false;
+      if (complaint.empty()) throw;
+      throw UsageError(complaint);
     }
-    co_return true;
   }
 
   void set_defaults(sa::Pattern& pattern, const sys::EndPort& port) const {

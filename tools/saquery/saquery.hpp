@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // saquery: lists records by pattern, and finds nodes by name, LID or GUID. ibtool's front end is saquery.cpp, infiniband-diags' is
-// diags_query.cpp. The reports on records, nodes and subnet managers in nodes.cpp belong to both.
+// diags_query.cpp. The reports on records, nodes and subnet managers in reports.cpp belong to both.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace ib::tools::saquery {
 
 enum class ListKind {
   records,  ///< records that match a pattern
-  // about nodes, which are selected by name, LID or GUID
+  // about nodes, which are selected by name (the first three), LID or GUID
   lids,
   one_lid,
   guids,
@@ -50,7 +50,11 @@ enum class ListKind {
 };
 
 enum class NodeKey { none, name, lid, guid };
-NodeKey node_key(ListKind list);
+constexpr NodeKey node_key(ListKind list) {
+  if (list == ListKind::name_of_lid) return NodeKey::lid;
+  if (list == ListKind::name_of_guid) return NodeKey::guid;
+  return list >= ListKind::lids && list <= ListKind::guids ? NodeKey::name : NodeKey::none;
+}
 
 struct RecordStyle {
   const subnet::NodeNameMap& names;

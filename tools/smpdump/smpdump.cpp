@@ -36,10 +36,8 @@ std::string hex_words(Bytes bytes) {
   return text;
 }
 
-enum class DumpForm { words, decoded, string };
-
 struct SmpdumpReport final : Report {
-  DumpForm form = DumpForm::words;
+  bool is_decoded{}, is_string{};  ///< neither: words of hexadecimal digits
   path::Path path = path::IbPath{};
   std::vector<std::uint8_t> mad;  ///< the answer; empty where none came
   Keys keys = Keys::hidden;
@@ -73,16 +71,9 @@ struct SmpdumpReport final : Report {
     }
   }
   void text(TextOut& out) const override {
-    if (form == DumpForm::decoded) {
-      const StructInfo* info = format();
-      out.print("{}\n{}", info->iba_name, dump_words(mad, *info, keys));
-      return;
-    }
+    if (is_decoded) return out.print("{}\n{}", format()->iba_name, dump_words(mad, *format(), keys));
     const std::vector<std::uint8_t> bytes = data();
-    if (form == DumpForm::string) {
-      out.print("{}\n", escaped(fixed_text(bytes)));
-      return;
-    }
+    if (is_string) return out.print("{}\n", escaped(fixed_text(bytes)));
     out.write(hex_words(bytes));
     out.print("SMP status: {}\n", to_hex(header().raw_status(), 4));
     if (const StructInfo* info = attribute()) out.write(secrets_note(raw_data(), *info, keys));
@@ -90,11 +81,7 @@ struct SmpdumpReport final : Report {
   void diags_text(TextOut& out) const override {
     std::array<std::uint8_t, subnet::smp_block_bytes> shown{};
     if (!mad.empty()) std::copy(raw_data().begin(), raw_data().end(), shown.begin());
-    if (form == DumpForm::string) {
-      out.print("{}\n", printable(fixed_text(shown)));
-    } else {
-      out.write(hex_words(shown));
-    }
+    out.write(is_string ? printable(fixed_text(shown)) + '\n' : hex_words(shown));
     if (!mad.empty() && header().raw_status() != 0) out.print("SMP status: 0x{:x}\n", header().raw_status());
   }
 };
@@ -124,19 +111,19 @@ class Smpdump final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    Destination node{path::IbPath{}, {}};
+    SmpdumpReport report;
     if (as_it_comes_) {
-      node.path = given_path(session.stack());
+      report.path = given_path(session.stack());
     } else {
-      node = co_await session.manners().smp_node(target_);
+      const Destination node = co_await session.manners().smp_node(target_);
+      report.path = node.path;
     }
-    const mad::Request request{.path = node.path,
-                               .mgmt_class = mad::smp_class(node.path),
+    const mad::Request request{.path = report.path,
+                               .mgmt_class = mad::smp_class(report.path),
                                .attribute_id = attribute_,
                                .attribute_modifier = modifier_,
                                .payload = {}};
     mad::Result<mad::Reply> reply = co_await session.stack().transactor().try_call(request);
-    SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;
     } else if (as_it_comes_) {
@@ -146,8 +133,8 @@ class Smpdump final : public Command {
     } else {
       session.manners().give_up(reply.shared_error(), {});
     }
-    report.form = decode_ ? DumpForm::decoded : string_ ? DumpForm::string : DumpForm::words;
-    report.path = node.path;
+    report.is_decoded = decode_;
+    report.is_string = string_;
     report.keys = session.host().options().keys;
     emit(report);
   }
@@ -165,19 +152,14 @@ class Smpdump final : public Command {
       path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text()))};
       path.ib().dqpn = path.ib().sqpn = Qpn{0};
     }
-    open(stack);
+    if (const std::optional<int> failure = open_failure(stack))
+      throw DiagsPanic(fmt::format("can't open UMAD port ({})", diags_port(stack.host().options())),
+                       *failure == ENODEV ? ENOENT : *failure);  // no such port
     path.ib().end_port = &stack.host().end_port();
     if (path.directed() == nullptr) path.ib().slid = stack.host().end_port().lid;
     stack.apply_options(path);
     path.ib().retries = 0;
     return path;
-  }
-
-  static void open(Stack& stack) {
-    const std::optional<int> failure = open_failure(stack);
-    if (!failure) return;
-    const int code = *failure == ENODEV ? ENOENT : *failure;  // there is no such port
-    throw DiagsPanic(fmt::format("can't open UMAD port ({})", diags_port(stack.host().options())), code);
   }
 
   Target target_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The operations of smpquery: every attribute that iba-defs says to be read by SMP. any_attribute() prints one; the tables that the
-// references print have functions of their own in operations.cpp, and smpquery --all is in listing.cpp.
+// The operations of smpquery: every attribute that iba-defs says to be read by SMP.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,6 @@
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::smpquery {
 
@@ -52,43 +50,13 @@ struct OperationRun {
   }
 };
 
-/// The base of the reports. Their JSON begins with the operation, the path and the modifier.
-struct OperationReport : Report {
-  std::string_view operation;
-  path::Path path;
-  std::string name;
-  std::uint32_t modifier;
-
-  explicit OperationReport(const OperationRun& op)
-      : operation(op.operation.query->name), path(op.path()), name(op.node.name), modifier(op.modifier) {}
-  void visit(report::Sink& sink) const final;
-  virtual void visit_rest(report::Sink& sink) const = 0;
-};
-
-// The functions of operations: any_attribute() prints the attribute as its descriptor says.
+/// Operation::run of most: prints the attribute as its descriptor says.
 async::Task<> any_attribute(const OperationRun& op);
-async::Task<> node_description(const OperationRun& op);
-async::Task<> pkey_table(const OperationRun& op);
-async::Task<> sl_to_vl_tables(const OperationRun& op);
-async::Task<> vl_arbitration(const OperationRun& op);
-async::Task<> guid_info(const OperationRun& op);
-async::Task<> linear_forwarding_table(const OperationRun& op);
-async::Task<> multicast_forwarding_table(const OperationRun& op);
 
 std::span<const Operation> operations();
 /// The operation with that name. Throws UsageError "Unknown operation 'zz' (ibtool help smpquery lists all)" or "Ambiguous operation 'n'".
 const Operation& find_operation(std::string_view word);
 /// The operation that infiniband-diags calls `word`, by its full or short name. Abbreviations do not count. Null if there is none.
 const Operation* find_diags_operation(std::string_view word);
-
-// smpquery --all: an attribute of all ports, or of all nodes, of the fabric as a table. Its columns describe the node and the
-// fields of the attribute.
-
-/// "ports" or "nodes": the list in JSON. Throws UsageError for an attribute in blocks.
-std::string_view listed_rows(const QueryInfo& query);
-std::vector<std::string> listed_keys(const QueryInfo& query);
-
-/// Reads the attribute and prints the table. Devices that do not have the attribute are not in it.
-async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options);
 
 }  // namespace ib::tools::smpquery

@@ -14,6 +14,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
+#include "path/json.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/emit.hpp"
@@ -29,10 +30,25 @@ namespace {
 
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
 
+/// The base of the reports. Their JSON begins with the operation, the path and the modifier.
+struct OperationReport : Report {
+  const OperationRun& op;
+  std::uint32_t modifier;
+  bool complete = true;  ///< all blocks of a table were read
+
+  explicit OperationReport(const OperationRun& of) : op(of), modifier(of.modifier) {}
+  void visit(report::Sink& sink) const final {
+    sink.value("operation", op.operation.query->name);
+    path::visit(sink, "path", op.path());
+    sink.value("modifier", modifier);
+    visit_rest(sink);
+  }
+  virtual void visit_rest(report::Sink& sink) const = 0;
+};
+
 struct AttributeReport final : OperationReport {
   using OperationReport::OperationReport;
   std::string diags_heading;
-  std::vector<std::uint8_t> bytes;
   AttributeText attribute;
   NewFields new_fields{};
   bool words{};  ///< beside numbers; python-rdma prints the attributes that it has without
@@ -40,7 +56,7 @@ struct AttributeReport final : OperationReport {
   void visit_rest(report::Sink& sink) const override { attribute.visit_attribute(sink); }
   void text(TextOut& out) const override { attribute.text(out, {.names = NameStyle::smpquery, .colon = true, .words = words}); }
   void diags_text(TextOut& out) const override {
-    out.print("{}\n{}", diags_heading, libibmad_listing(bytes, *attribute.info, attribute.keys, new_fields));
+    out.print("{}\n{}", diags_heading, libibmad_listing(attribute.bytes, *attribute.info, attribute.keys, new_fields));
   }
 };
 
@@ -92,39 +108,11 @@ async::Task<> check_vendor(const OperationRun& op) {
 
 using subnet::SmpBlocks;
 
-struct TableReport : OperationReport {
-  using OperationReport::OperationReport;
-  bool complete = true;
-};
-
-void emit_table(const OperationRun& op, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
+void emit_table(const OperationRun& op, OperationReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
   report.complete = error == nullptr;
   if (report.complete) return op.emit(report);
   op.emit.so_far(report);
   op.stack.manners().give_up(error, op.words(why));
-}
-
-/// The modifiers of the blocks for `count` entries, `per_block` in each block: first, first + step, ….
-std::vector<std::uint32_t> block_modifiers(std::uint32_t first, std::size_t count, std::size_t per_block, std::uint32_t step = 1) {
-  std::vector<std::uint32_t> modifiers;
-  for (std::size_t i = 0; i * per_block < count; ++i) modifiers.push_back(first + static_cast<std::uint32_t>(i) * step);
-  return modifiers;
-}
-
-/// The number of blocks before the first one that was not read.
-std::size_t read_count(const SmpBlocks& blocks) {
-  return blocks.unread.empty() ? blocks.bytes.size() / subnet::smp_block_bytes : blocks.unread.front();
-}
-
-/// The elements of the blocks of T, up to the first block that was not read.
-template <class T, class Array>
-auto entries(const SmpBlocks& blocks, Array T::*member) {
-  std::vector<typename Array::value_type> all;
-  for (std::size_t i = 0; i < read_count(blocks); ++i) {
-    const T block = T::unpack(blocks.block(i));
-    all.insert(all.end(), (block.*member).begin(), (block.*member).end());
-  }
-  return all;
 }
 
 /// Rows of `columns` cells. Each row begins with the index of its first cell. Only the first `count` cells are printed, but with
@@ -141,22 +129,16 @@ void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, st
   if (shown > 0) out.write("\n");
 }
 
-/// The first `count` of `values`, or all if there are fewer.
 template <class T>
-std::span<const T> first_of(const std::vector<T>& values, std::size_t count) {
-  return std::span(values).first(std::min(count, values.size()));
-}
-
-template <class T>
-struct EntriesReport final : TableReport {
-  using TableReport::TableReport;
+struct EntriesReport final : OperationReport {
+  using OperationReport::OperationReport;
   static constexpr bool are_guids = std::is_same_v<T, Guid>;
   std::size_t capacity{};
   std::vector<T> entries;  ///< of whole blocks
 
   void visit_rest(report::Sink& sink) const override {
     sink.value("capacity", capacity);
-    sink.values(are_guids ? "guids" : "pkeys", first_of(entries, capacity));
+    sink.values(are_guids ? "guids" : "pkeys", std::span(entries).first(std::min(capacity, entries.size())));
   }
   void text(TextOut& out) const override { print(out, false); }
   void diags_text(TextOut& out) const override { print(out, true); }
@@ -174,8 +156,8 @@ struct EntriesReport final : TableReport {
   }
 };
 
-struct Sl2vlReport final : TableReport {
-  using TableReport::TableReport;
+struct Sl2vlReport final : OperationReport {
+  using OperationReport::OperationReport;
   std::uint32_t out_port{};
   std::uint32_t diags_out_port{};
   SmpBlocks by_in_port;
@@ -183,7 +165,7 @@ struct Sl2vlReport final : TableReport {
   void visit_rest(report::Sink& sink) const override {
     sink.value("out_port", out_port);
     sink.begin_array("in_ports");
-    for (std::size_t in = 0; in < read_count(by_in_port); ++in) {
+    for (std::size_t in = 0; in < by_in_port.read_count(); ++in) {
       sink.begin_object();
       sink.value("in_port", in);
       sink.values("sl_to_vl", smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl);
@@ -191,39 +173,45 @@ struct Sl2vlReport final : TableReport {
     }
     sink.end_array();
   }
-  void text(TextOut& out) const override { print(out, ' ' + to_text(path), out_port); }
-  void diags_text(TextOut& out) const override { print(out, ": " + name, diags_out_port); }
+  void text(TextOut& out) const override { print(out, ' ' + to_text(op.path()), out_port); }
+  void diags_text(TextOut& out) const override { print(out, ": " + op.node.name, diags_out_port); }
 
  private:
   void print(TextOut& out, std::string_view whose, std::uint32_t to) const {
     out.print("# SL2VL table{}\n#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n", whose);
-    for (std::size_t in = 0; in < read_count(by_in_port); ++in)
+    for (std::size_t in = 0; in < by_in_port.read_count(); ++in)
       out.print("ports: in {:2}, out {:2}: {}", in, to, libibmad_sl_to_vl(by_in_port.block(in)));
   }
 };
 
-struct VlArbReport final : TableReport {
-  using TableReport::TableReport;
+struct VlArbReport final : OperationReport {
+  using OperationReport::OperationReport;
 
   struct Table {
-    std::string_view title;
-    std::size_t capacity{};                ///< the number of valid entries, at most 64
-    std::vector<std::uint16_t> entries{};  ///< of whole blocks; the VL is in bits 8…11, the weight in bits 0…7
+    std::string_view key, title;
+    std::uint32_t first_block;  ///< in bits 16…31 of the attribute modifier
+    unsigned reported{};        ///< its capacity in the PortInfo
     SmpBlocks blocks{};
+
+    std::size_t capacity() const { return std::min(reported, 64U); }  // IBA 14.2.5.9
+    /// The VL of an entry is in bits 8…11, its weight in bits 0…7.
+    std::vector<std::uint16_t> entries() const {
+      std::vector<std::uint16_t> all = blocks.entries(&smp::VLArbitrationTable::vl_weight_block);
+      all.resize(std::min(capacity(), all.size()));
+      return all;
+    }
   };
   bool has_tables = true;
-  unsigned low_capacity{}, high_capacity{};  ///< from the PortInfo
-  std::array<Table, 2> tables{{{.title = "Low"}, {.title = "High"}}};
+  std::array<Table, 2> tables{{{"low", "Low", 1}, {"high", "High", 3}}};
 
   static unsigned vl(std::uint16_t entry) { return entry >> 8 & 0xf; }
   static unsigned weight(std::uint16_t entry) { return entry & 0xff; }
 
   void visit_rest(report::Sink& sink) const override {
     sink.value("has_tables", has_tables);
-    sink.value("low_capacity", low_capacity);
-    sink.value("high_capacity", high_capacity);
-    for (const auto& [key, table] : {std::pair{"low", &tables[0]}, {"high", &tables[1]}}) {
-      sink.objects(key, first_of(table->entries, table->capacity), [&](std::uint16_t entry) {
+    for (const Table& table : tables) sink.value(fmt::format("{}_capacity", table.key), table.reported);
+    for (const Table& table : tables) {
+      sink.objects(table.key, table.entries(), [&](std::uint16_t entry) {
         sink.value("vl", vl(entry));
         sink.value("weight", weight(entry));
       });
@@ -231,13 +219,14 @@ struct VlArbReport final : TableReport {
   }
   void text(TextOut& out) const override {
     if (!has_tables) {
-      out.print("# No VLArbitration tables (BSP0): {} port {}\n", to_text(path), modifier);
+      out.print("# No VLArbitration tables (BSP0): {} port {}\n", to_text(op.path()), modifier);
       return;
     }
-    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", to_text(path), modifier, low_capacity, high_capacity);
+    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", to_text(op.path()), modifier, tables[0].reported,
+              tables[1].reported);
     for (const Table& table : tables) {
-      if (table.capacity == 0) continue;
-      const std::span entries = first_of(table.entries, table.capacity);
+      if (table.reported == 0) continue;
+      const std::vector<std::uint16_t> entries = table.entries();
       out.print("# {} priority VL Arbitration Table:\nVL    : |", table.title);
       for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(vl(entry)));
       out.write("\nWEIGHT: |");
@@ -247,26 +236,25 @@ struct VlArbReport final : TableReport {
   }
   void diags_text(TextOut& out) const override {
     if (!has_tables) {
-      out.print("# No VLArbitration tables (BSP0): {} port 0\n", name);
+      out.print("# No VLArbitration tables (BSP0): {} port 0\n", op.node.name);
       return;
     }
     const auto port = static_cast<std::int32_t>(modifier);
-    out.print("# VLArbitration tables: {} port {} LowCap {} HighCap {}\n", name, port, low_capacity, high_capacity);
+    out.print("# VLArbitration tables: {} port {} LowCap {} HighCap {}\n", op.node.name, port, tables[0].reported, tables[1].reported);
+    const std::size_t per_block = subnet::entries_per_block(smp::VLArbitrationTable::info());
     for (const Table& table : tables) {
       if (table.blocks.bytes.empty()) continue;
       out.print("# {} priority VL Arbitration Table:", table.title);
-      std::size_t left = table.capacity;
-      for (std::size_t block = 0; block * per_block < table.entries.size(); ++block, left -= std::min(left, per_block))
+      std::size_t left = table.capacity();
+      for (std::size_t block = 0; block < table.blocks.read_count(); ++block, left -= std::min(left, per_block))
         out.write(libibmad_vl_arbitration(table.blocks.block(block), static_cast<unsigned>(std::min(left, per_block))));
     }
   }
-
-  static constexpr std::size_t per_block = 32, most_entries = 64;  // IBA 14.2.5.9
 };
 
 /// The known part of the table, up to LinearFDBTop.
-struct LftReport final : TableReport {
-  using TableReport::TableReport;
+struct LftReport final : OperationReport {
+  using OperationReport::OperationReport;
   subnet::LinearTable table;
 
   void visit_rest(report::Sink& sink) const override {
@@ -288,8 +276,8 @@ struct LftReport final : TableReport {
   unsigned port(unsigned lid) const { return table.out_port(Lid{static_cast<std::uint16_t>(lid)}); }
 };
 
-struct MftReport final : TableReport {
-  using TableReport::TableReport;
+struct MftReport final : OperationReport {
+  using OperationReport::OperationReport;
   subnet::MulticastTable table;
 
   template <class Use>
@@ -327,36 +315,10 @@ void check_port(const OperationRun& op, const smp::NodeInfo& node) {
   op.stack.manners().refuse(UsageError("Invalid port number"), op.words("invalid port number"));
 }
 
-async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
-  return subnet::try_read_smp_blocks(op.stack.transactor(), op.path(), info, std::move(modifiers));
-}
-
-}  // namespace
-
-async::Task<> any_attribute(const OperationRun& op) {
-  const QueryInfo& query = *op.operation.query;
-  const bool is_known = op.operation.attribute != nullptr;
-  const bool of_node = query.access == Access::node, is_port_info = query.info == &smp::PortInfo::info();
-  if (!is_known) {
-    if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
-    co_await check_vendor(op);
-  } else if (query.info == &smp::PortInfoExtended::info()) {
-    co_await check_port_info_extended(op);
-  }
-  const std::string title = fmt::format("# {}: {}", is_known ? op.operation.title : query.name, op.node.name);
-  const std::string with_port =
-      query.access == Access::port ? fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier)) : title;
-  op.emit.heading(is_port_info ? title : with_port);
-  const std::uint32_t modifier = of_node ? query.modifier : op.modifier | (is_port_info && op.extended ? extended_speeds_bit : 0U);
-  AttributeReport report(op);
-  report.bytes = co_await op.get(*query.info, modifier, op.operation.why);
-  report.diags_heading = with_port;
-  report.modifier = modifier & ~extended_speeds_bit;
-  report.new_fields = op.stack.host().world().diags_release->new_fields;
-  report.words = !query.classic;
-  report.attribute = AttributeText(op.stack.host().options(), *query.info, report.bytes);
-  if (is_port_info) warn_of_link_width(op.stack.manners(), report.bytes);
-  op.emit(report);
+/// The blocks of a table that hold its first `count` entries; `first` and `step` as of block_modifiers().
+async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& table, std::size_t count, std::uint32_t first = 0,
+                                   std::uint32_t step = 1) {
+  return subnet::try_read_smp_blocks(op.stack.transactor(), op.path(), table, subnet::block_modifiers(table, count, first, step));
 }
 
 async::Task<> node_description(const OperationRun& op) {
@@ -376,13 +338,11 @@ async::Task<> pkey_table(const OperationRun& op) {
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   check_port(op, node);
   EntriesReport<std::uint16_t> report(op);
-  report.capacity = node.partition_cap;
-  if (is_switch(node) && op.modifier != 0) {
-    const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info failed");
-    report.capacity = info.partition_enforcement_cap;
-  }
-  const SmpBlocks blocks = co_await read_blocks(op, smp::PKeyTable::info(), block_modifiers(op.modifier << 16, report.capacity, 32));
-  report.entries = entries(blocks, &smp::PKeyTable::p_key_block);
+  smp::SwitchInfo info{};
+  if (is_switch(node) && op.modifier != 0) info = co_await op.get<smp::SwitchInfo>(0, "switch info failed");
+  report.capacity = subnet::pkey_capacity(node, info, op.modifier);
+  const SmpBlocks blocks = co_await read_blocks(op, smp::PKeyTable::info(), report.capacity, op.modifier << 16);
+  report.entries = blocks.entries(&smp::PKeyTable::p_key_block);
   emit_table(op, report, blocks.error, "pkey table query failed");
 }
 
@@ -390,8 +350,8 @@ async::Task<> guid_info(const OperationRun& op) {
   const auto port = co_await op.get<smp::PortInfo>(0, "port info failed");
   EntriesReport<Guid> report(op);
   report.capacity = port.guid_cap;
-  const SmpBlocks blocks = co_await read_blocks(op, smp::GuidInfo::info(), block_modifiers(0, report.capacity, 8));
-  report.entries = entries(blocks, &smp::GuidInfo::guid_block);
+  const SmpBlocks blocks = co_await read_blocks(op, smp::GuidInfo::info(), report.capacity);
+  report.entries = blocks.entries(&smp::GuidInfo::guid_block);
   emit_table(op, report, blocks.error, "guid info query failed");
 }
 
@@ -403,7 +363,8 @@ async::Task<> sl_to_vl_tables(const OperationRun& op) {
   report.diags_out_port = is_switch(node) ? op.modifier : 0;
   std::vector<std::uint32_t> modifiers;
   for (std::uint32_t in = 0; in <= (is_switch(node) ? node.num_ports : 0U); ++in) modifiers.push_back(in << 8 | report.out_port);
-  report.by_in_port = co_await read_blocks(op, smp::SLToVLMappingTable::info(), std::move(modifiers));
+  report.by_in_port =
+      co_await subnet::try_read_smp_blocks(op.stack.transactor(), op.path(), smp::SLToVLMappingTable::info(), std::move(modifiers));
   emit_table(op, report, report.by_in_port.error, "slvl query failed");
 }
 
@@ -421,18 +382,13 @@ async::Task<> vl_arbitration(const OperationRun& op) {
     co_return;
   }
   const auto port = co_await op.get<smp::PortInfo>(op.modifier, "port info query failed");
-  report.low_capacity = port.vl_arbitration_low_cap;
-  report.high_capacity = port.vl_arbitration_high_cap;
+  report.tables[0].reported = port.vl_arbitration_low_cap;
+  report.tables[1].reported = port.vl_arbitration_high_cap;
   std::shared_ptr<const mad::MadError> error;
-  // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
-  for (const auto& [table, first, capacity] :
-       {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
-    table->capacity = std::min<std::size_t>(capacity, VlArbReport::most_entries);
-    table->blocks = co_await read_blocks(op, smp::VLArbitrationTable::info(),
-                                         block_modifiers(first << 16 | op.modifier, table->capacity, VlArbReport::per_block, 1U << 16));
-    table->entries = entries(table->blocks, &smp::VLArbitrationTable::vl_weight_block);
-    error = table->blocks.error;
-    if (error) break;
+  for (VlArbReport::Table& table : report.tables) {
+    const std::uint32_t first = table.first_block << 16 | op.modifier;
+    if (!error) table.blocks = co_await read_blocks(op, smp::VLArbitrationTable::info(), table.capacity(), first, 1U << 16);
+    error = error ? error : table.blocks.error;
   }
   emit_table(op, report, error, "vl arb query failed");
 }
@@ -452,6 +408,80 @@ async::Task<> multicast_forwarding_table(const OperationRun& op) {
   report.table = subnet::MulticastTable(info, node.num_ports);
   const auto error = co_await subnet::read_table(op.stack.transactor(), op.path(), report.table);
   emit_table(op, report, error, "mft query failed");
+}
+
+constexpr Operation known_operations[]{
+    {smp::NodeInfo::info, any_attribute, true, "Node info", "node info query failed"},
+    {smp::NodeDescription::info, node_description},
+    {smp::PortInfo::info, any_attribute, true, "Port info", "port info query failed"},
+    {smp::SwitchInfo::info, any_attribute, true, "Switch info", "switch info query failed"},
+    {smp::PKeyTable::info, pkey_table},
+    {smp::SLToVLMappingTable::info, sl_to_vl_tables},
+    {smp::VLArbitrationTable::info, vl_arbitration},
+    {smp::GuidInfo::info, guid_info},
+    {smp::LinearForwardingTable::info, linear_forwarding_table, false},
+    {smp::MulticastForwardingTable::info, multicast_forwarding_table, false},
+    {smp::PortInfoExtended::info, any_attribute, true, "Port info Extended", "port info extended query failed"},
+    {smp::MlnxExtPortInfo::info, any_attribute, true, "MLNX ext Port info", "Mellanox ext port info query failed"},
+};
+
+/// Those above first, in their order.
+std::vector<Operation> make_operations() {
+  std::vector<Operation> made;
+  const auto add = [&made](Operation operation, auto is_of) {
+    for (const QueryInfo& query : all_queries()) {
+      if (!query.by_smp() || !is_of(query)) continue;
+      operation.query = &query;
+      operation.classic = query.classic;
+      made.push_back(operation);
+    }
+  };
+  const auto is_of = [](const Operation& known, const QueryInfo& query) { return query.info == &known.attribute(); };
+  for (const Operation& known : known_operations) add(known, [&](const QueryInfo& query) { return is_of(known, query); });
+  add({nullptr, any_attribute, false}, [&](const QueryInfo& query) {
+    return std::ranges::none_of(known_operations, [&](const Operation& known) { return is_of(known, query); });
+  });
+  return made;
+}
+
+}  // namespace
+
+std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
+
+async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await stack.transactor().try_get(node.path, info, attribute_modifier);
+  co_return stack.manners().take(std::move(bytes), words(why));
+}
+
+async::Task<> any_attribute(const OperationRun& op) {
+  const QueryInfo& query = *op.operation.query;
+  const bool is_known = op.operation.attribute != nullptr;
+  const bool of_node = query.access == Access::node, is_port_info = query.info == &smp::PortInfo::info();
+  if (!is_known) {
+    if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
+    co_await check_vendor(op);
+  } else if (query.info == &smp::PortInfoExtended::info()) {
+    co_await check_port_info_extended(op);
+  }
+  const std::string title = fmt::format("# {}: {}", is_known ? op.operation.title : query.name, op.node.name);
+  const std::string with_port =
+      query.access == Access::port ? fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier)) : title;
+  op.emit.heading(is_port_info ? title : with_port);
+  const std::uint32_t modifier = of_node ? query.modifier : op.modifier | (is_port_info && op.extended ? extended_speeds_bit : 0U);
+  AttributeReport report(op);
+  const std::vector<std::uint8_t> bytes = co_await op.get(*query.info, modifier, op.operation.why);
+  report.diags_heading = with_port;
+  report.modifier = modifier & ~extended_speeds_bit;
+  report.new_fields = op.stack.host().world().diags_release->new_fields;
+  report.words = !query.classic;
+  report.attribute = AttributeText(op.stack.host().options(), *query.info, bytes);
+  if (is_port_info) warn_of_link_width(op.stack.manners(), bytes);
+  op.emit(report);
+}
+
+std::span<const Operation> operations() {
+  static const std::vector<Operation> all = make_operations();
+  return all;
 }
 
 }  // namespace ib::tools::smpquery

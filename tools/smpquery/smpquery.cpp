@@ -7,48 +7,17 @@
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "iba-gen/smp.hpp"
-#include "mad/transactor.hpp"
-#include "path/json.hpp"
+#include "report/field_columns.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/shared/fabric_report.hpp"
+#include "tools/shared/table_options.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools {
 namespace smpquery {
 namespace {
-
-constexpr Operation known_operations[]{
-    {smp::NodeInfo::info, any_attribute, true, "Node info", "node info query failed"},
-    {smp::NodeDescription::info, node_description},
-    {smp::PortInfo::info, any_attribute, true, "Port info", "port info query failed"},
-    {smp::SwitchInfo::info, any_attribute, true, "Switch info", "switch info query failed"},
-    {smp::PKeyTable::info, pkey_table},
-    {smp::SLToVLMappingTable::info, sl_to_vl_tables},
-    {smp::VLArbitrationTable::info, vl_arbitration},
-    {smp::GuidInfo::info, guid_info},
-    {smp::LinearForwardingTable::info, linear_forwarding_table, false},
-    {smp::MulticastForwardingTable::info, multicast_forwarding_table, false},
-    {smp::PortInfoExtended::info, any_attribute, true, "Port info Extended", "port info extended query failed"},
-    {smp::MlnxExtPortInfo::info, any_attribute, true, "MLNX ext Port info", "Mellanox ext port info query failed"},
-};
-
-std::vector<Operation> make_operations() {
-  std::vector<Operation> made;
-  const auto add = [&made](Operation operation, const QueryInfo& query) {
-    operation.query = &query;
-    operation.classic = query.classic;
-    if (query.by_smp()) made.push_back(operation);
-  };
-  for (const Operation& known : known_operations) {
-    for (const QueryInfo& query : all_queries()) {
-      if (query.info == &known.attribute()) add(known, query);
-    }
-  }
-  for (const QueryInfo& query : all_queries()) {
-    if (std::ranges::none_of(known_operations, [&](const Operation& known) { return query.info == &known.attribute(); }))
-      add({nullptr, any_attribute, false}, query);
-  }
-  return made;
-}
 
 std::string operation_list(bool diags) {
   std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
@@ -85,6 +54,70 @@ bool takes_port(const Operation& operation) {
          operation.query->info == &smp::VLArbitrationTable::info();
 }
 
+/// A row of --all: a port, or the first port of a node, with its attribute.
+struct ListedRow : PortLine {
+  std::vector<std::uint8_t> bytes;  ///< empty: it was not read
+};
+
+/// The columns of --all. They describe the node and the fields of the attribute.
+std::vector<report::Column<ListedRow>> listed_columns(const QueryInfo& query, Keys keys) {
+  constexpr std::size_t usual_fields = 5;  // beside the node, its LID and the port
+  auto columns = listed_columns_of<ListedRow>({"node_description", "lid", "port_num"},
+                                              {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"});
+  if (query.access != Access::port) columns.pop_back();
+  // Each row says what its data is, as each report of an attribute does.
+  columns.push_back({{.key = "attribute", .heading = "ATTRIBUTE"}, [&query](const ListedRow&) { return query.info->iba_name; }});
+  const auto structure_of = [&query](const ListedRow& row) { return report::LaidOut{query.info, row.bytes}; };
+  std::ranges::move(report::field_columns<ListedRow>({{query.info}, keys, "data", usual_fields}, structure_of),
+                    std::back_inserter(columns));
+  return columns;
+}
+
+/// "ports" or "nodes": the list in JSON. Throws UsageError for an attribute in blocks.
+std::string_view listed_rows(const QueryInfo& query) {
+  if (query.access == Access::block)
+    throw UsageError(fmt::format("--all is not for {}: a port or a node has several blocks of it", query.name));
+  return query.access == Access::port ? "ports" : "nodes";
+}
+
+struct ListedReport final : FabricReport {
+  ListedReport(const Fabric& of, const QueryInfo& what, Keys keys, const TableOptions& options, std::vector<ListedRow> found,
+               std::FILE* file)
+      : FabricReport(of),
+        query(what),
+        list(listed_rows(what), table_of<ListedRow>(listed_columns(what, keys), options), std::move(found), file) {}
+
+  void visit(report::Sink& sink) const override {
+    sink.value("operation", query.name);
+    list.visit(sink);
+    visit_failures(sink);
+  }
+  void text(TextOut& out) const override { list.text(out); }
+
+  const QueryInfo& query;
+  ListReport<ListedRow> list;
+};
+
+/// Reads the attribute of all ports, or of all nodes, of the fabric and prints a table. Devices that do not have it are not in it.
+async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options) {
+  listed_rows(query);
+  Fabric fabric;
+  co_await discover(session, DiscoveryOptions(), fabric);
+  subnet::SurveyOptions how(session.stack().here(), subnet::SurveyWay::smp);
+  how.progress = [&session](std::size_t done, std::size_t of) { session.stack().progress().count(done, of, "ports"); };
+  auto found = co_await subnet::read_attribute(session.stack().transactor(), fabric.subnet, query, std::move(how));
+  std::vector<ListedRow> rows;
+  bool any_read = false;
+  for (auto& row : found.rows) {
+    any_read = any_read || row.value.has_value();
+    if (row.value && row.value->empty()) continue;
+    rows.push_back({{&fabric, row.port}, std::move(row.value).value_or(std::vector<std::uint8_t>())});
+  }
+  require_read(any_read, found.failures);
+  add_failures(session.host(), fabric, std::move(found.failures));
+  emit(ListedReport(fabric, query, session.host().options().keys, options, std::move(rows), session.host().world().out));
+}
+
 constexpr std::uint32_t last_port_modifier = 255;
 
 class Smpquery final : public Command {
@@ -113,8 +146,11 @@ class Smpquery final : public Command {
       return names;
     });
     set.instead_of_operands("--all");
-    add_table_options(set, common, table_,
-                      [this] { return all_ ? listed_keys(*find_operation(*all_).query) : std::vector<std::string>(); });
+    add_table_options(set, common, table_, [this] {
+      const QueryInfo* query = all_ ? find_operation(*all_).query : nullptr;
+      return query == nullptr || query->access == Access::block ? std::vector<std::string>()
+                                                                : keys_of(listed_columns(*query, Keys::hidden));
+    });
     set.flag("-c --combined", common.combined, "TARGET is two words, a LID and a directed route from there: 6 0,12.");
     add_extended(set);
     add_common(set, common, group_target);
@@ -167,25 +203,6 @@ class Smpquery final : public Command {
 };
 
 }  // namespace
-
-std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
-
-async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
-  mad::Result<std::vector<std::uint8_t>> bytes = co_await stack.transactor().try_get(node.path, info, attribute_modifier);
-  co_return stack.manners().take(std::move(bytes), words(why));
-}
-
-void OperationReport::visit(report::Sink& sink) const {
-  sink.value("operation", operation);
-  path::visit(sink, "path", path);
-  sink.value("modifier", modifier);
-  visit_rest(sink);
-}
-
-std::span<const Operation> operations() {
-  static const std::vector<Operation> all = make_operations();
-  return all;
-}
 
 const Operation& find_operation(std::string_view word) {
   for (const Elsewhere& other : found_elsewhere) {

@@ -60,6 +60,14 @@ class BlockReader {
 
 }  // namespace
 
+std::uint32_t entries_per_block(const StructInfo& table) { return std::ranges::max(table.fields, {}, &FieldInfo::count).count; }
+
+std::vector<std::uint32_t> block_modifiers(const StructInfo& table, std::size_t count, std::uint32_t first, std::uint32_t step) {
+  std::vector<std::uint32_t> modifiers;
+  for (std::uint32_t i = 0; std::size_t{i} * entries_per_block(table) < count; ++i) modifiers.push_back(first + i * step);
+  return modifiers;
+}
+
 async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                            std::vector<std::uint32_t> modifiers) {
   BlockReader reader(transactor, std::move(path), info, std::move(modifiers));
@@ -171,13 +179,8 @@ void MulticastTable::set_block(std::uint32_t modifier, Bytes bytes) {
 async::Task<std::shared_ptr<const mad::MadError>> read_table(mad::Transactor& transactor, path::Path path, ForwardingTable& table) {
   const std::vector<std::uint32_t> modifiers = table.unknown_blocks();
   const SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), table.info(), modifiers);
-  auto unread = blocks.unread.begin();
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
-    if (unread != blocks.unread.end() && *unread == i) {
-      ++unread;
-    } else {
-      table.set_block(modifiers[i], blocks.block(i));
-    }
+    if (!std::ranges::binary_search(blocks.unread, i)) table.set_block(modifiers[i], blocks.block(i));
   }
   co_return blocks.error;
 }

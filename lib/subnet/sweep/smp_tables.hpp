@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <ranges>
@@ -26,7 +27,21 @@ struct SmpBlocks {
   std::shared_ptr<const mad::MadError> error;  ///< the error of the first unread block in the requested order; null if all were read
 
   Bytes block(std::size_t index) const { return Bytes(bytes).subspan(index * smp_block_bytes, smp_block_bytes); }
+  /// The number of blocks before the first one that was not read.
+  std::size_t read_count() const { return unread.empty() ? bytes.size() / smp_block_bytes : unread.front(); }
+  /// The elements of `member` of the blocks, attributes of the type T, before the first one that was not read.
+  template <class T, class Array>
+  auto entries(Array T::*member) const {
+    std::vector<typename Array::value_type> all;
+    for (std::size_t i = 0; i < read_count(); ++i) std::ranges::copy(T::unpack(block(i)).*member, std::back_inserter(all));
+    return all;
+  }
 };
+
+/// The number of entries of one block of a table: the elements of its array.
+std::uint32_t entries_per_block(const StructInfo& table);
+/// The attribute modifiers of the blocks of a table that hold its first `count` entries: first, first + step, ….
+std::vector<std::uint32_t> block_modifiers(const StructInfo& table, std::size_t count, std::uint32_t first = 0, std::uint32_t step = 1);
 
 /// SubnGet of the attribute that `info` describes, for each of `modifiers`. A node that falls silent costs only one chain of
 /// tries.

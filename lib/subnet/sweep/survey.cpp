@@ -8,9 +8,12 @@
 
 #include "async/group.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "subnet/model/failures.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::subnet {
 
@@ -288,6 +291,51 @@ std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failure
     failures.push_back(std::move(found.failure));
   }
   return found.place;
+}
+
+namespace {
+
+/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is in its port 0.
+bool may_have(const Subnet& subnet, PortIndex at, const QueryInfo& query) {
+  if (query.needs == 0) return true;
+  const PortIndex end = subnet.end_port_of(at);
+  return end != none && subnet.port(end).has_info && (subnet.port(end).info().capability_mask & query.needs) == query.needs;
+}
+
+/// The ports to which the request goes. What only some ports have is read of each of them.
+std::vector<PortIndex> ports_with(const Subnet& subnet, const QueryInfo& query) {
+  std::vector<PortIndex> ports;
+  for (const NodeIndex at : by_guid(subnet, std::nullopt)) {
+    const Node& node = subnet.node(at);
+    const bool is_switch = node.kind() == NodeKind::sw;
+    if ((query.switches && !is_switch) || (query.vendor && !is_mellanox(node.info))) continue;
+    if (query.access == Access::node && (is_switch || query.needs == 0)) {
+      ports.push_back(subnet.port_of(at, is_switch ? 0 : node.entry_port));
+      continue;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(subnet.port_of(at, number));
+  }
+  std::erase_if(ports, [&](PortIndex port) { return port == none || !may_have(subnet, port, query); });
+  return ports;
+}
+
+async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(SurveyPort port, const QueryInfo& query, path::Path path) {
+  const std::uint32_t modifier = query.access == Access::port ? port.number : query.modifier;
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(path, *query.info, modifier);
+  if (!bytes && bytes.error().status() != 0) co_return std::vector<std::uint8_t>();
+  co_return bytes;
+}
+
+}  // namespace
+
+async::Task<Surveyed<std::vector<std::uint8_t>>> read_attribute(mad::Transactor& transactor, const Subnet& subnet, const QueryInfo& query,
+                                                                SurveyOptions options) {
+  const bool by_own_link = query.access == Access::node && query.needs != 0;
+  const path::Path start = options.start;
+  const SurveyQuestion<std::vector<std::uint8_t>> read = [&](SurveyPort port) {
+    return read_one(port, query, by_own_link ? sma_path(subnet, port.index, start) : port.path);
+  };
+  co_return co_await survey(transactor, subnet, ports_with(subnet, query), std::move(options), read);
 }
 
 namespace {

@@ -26,6 +26,10 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/flow.hpp"
 
+namespace ib {
+struct QueryInfo;
+}
+
 namespace ib::subnet {
 
 inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
@@ -218,6 +222,12 @@ async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subne
   }
   co_return result;
 }
+
+/// The attribute that `query` names, of the ports or nodes that may have it: one value a port, or one a node by port 0 of a switch or a
+/// port that leads to it. The value is empty where the device answers that it does not have the attribute. `query` is by SMP and not in
+/// blocks, and is kept by reference. `options.way` is smp. `subnet` must outlive the task and not grow meanwhile.
+async::Task<Surveyed<std::vector<std::uint8_t>>> read_attribute(mad::Transactor& transactor, const Subnet& subnet, const QueryInfo& query,
+                                                                SurveyOptions options);
 
 // The FEC modes of the links of a fabric, from PortInfoExtended (IBA 1.4, 14.2.5).
 

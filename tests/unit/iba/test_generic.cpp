@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "iba/generic.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "iba-gen/mlx.hpp"
@@ -201,6 +203,16 @@ TEST_CASE("a field that would change something in a device takes no value") {
   CHECK(is_zero(bytes));
   set_field(bytes, reg::Ppcnt::info(), "local_port", "7");
   CHECK(bytes[13] == 7);
+}
+
+TEST_CASE("assignments: a comma separates only where a field and = follow it") {
+  using Words = std::vector<std::string>;
+  const StructInfo& info = sa::NodeRecord::info();
+  CHECK(separate_assignments({"LID=1,nodeType=2", "nodeDescription.nodeString=a,b=c,LID=3"}, info) ==
+        Words{"LID=1", "nodeType=2", "nodeDescription.nodeString=a,b=c", "LID=3"});
+  const Words members = assignable_members(info);
+  CHECK(std::ranges::find(members, "LID=") != members.end());
+  CHECK(std::ranges::find(members, "nodeInfo.portGUID=") != members.end());
 }
 
 }  // namespace iba_test_generic_tests

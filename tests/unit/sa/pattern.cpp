@@ -227,4 +227,10 @@ TEST_CASE("every short form names members that can be matched") {
   }
 }
 
+TEST_CASE("assignments are taken from the end of the words") {
+  std::vector<std::string> words{"2/1", "LID=3", "x", "SGID=a=b", "SL="};
+  CHECK(sa::take_assignments(words) == std::vector<std::pair<std::string, std::string>>{{"SGID", "a=b"}, {"SL", ""}});
+  CHECK(words == std::vector<std::string>{"2/1", "LID=3", "x"});
+}
+
 }  // namespace sa_pattern_tests

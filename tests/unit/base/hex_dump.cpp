@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Pasted bytes in their two forms, and what is refused.
-#include "tools/decode_mad/hex_input.hpp"
+#include "base/hex_dump.hpp"
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
-namespace tools_hex_input_tests {
+namespace base_hex_dump_tests {
 
-using namespace ib::tools;
+using namespace ib;
 using Data = std::vector<std::uint8_t>;
 
 TEST_CASE("hexadecimal digits with blanks anywhere") {
@@ -86,4 +86,4 @@ TEST_CASE("string literals of C and Python") {
   }
 }
 
-}  // namespace tools_hex_input_tests
+}  // namespace base_hex_dump_tests

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Every digit is checked, because pasted text may be anything.
-#include "tools/decode_mad/hex_input.hpp"
+#include "base/hex_dump.hpp"
 
 #include <fmt/format.h>
 
@@ -12,27 +11,25 @@
 #include "base/escape.hpp"
 #include "base/parse.hpp"
 
-namespace ib::tools {
+namespace ib {
 namespace {
 
-constexpr std::string_view between = " \t\r,";
+constexpr std::string_view word_separators = " \t\r,";
 constexpr std::size_t most_offset = 1U << 20;
 
 /// The value of a hexadecimal digit, or −1.
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+int hex_digit(char c) {
+  const std::size_t at = std::string_view("0123456789abcdef0123456789ABCDEF").find(c);
+  return at != std::string_view::npos ? static_cast<int>(at % 16) : -1;
 }
 
 /// Reads the part of an escape sequence after its backslash, and removes it from `rest`.
-std::uint8_t escape(std::string_view& rest) {
+std::uint8_t take_escape(std::string_view& rest) {
   constexpr std::string_view letters = "abfnrtv\\'\"", meanings = "\a\b\f\n\r\t\v\\'\"";
   if (rest.empty()) throw UsageError("The string ends within an escape sequence");
   if (rest[0] == 'x') {
-    if (rest.size() < 3 || digit(rest[1]) < 0 || digit(rest[2]) < 0) throw UsageError("\\x needs two hexadecimal digits");
-    const int value = digit(rest[1]) * 16 + digit(rest[2]);
+    if (rest.size() < 3 || hex_digit(rest[1]) < 0 || hex_digit(rest[2]) < 0) throw UsageError("\\x needs two hexadecimal digits");
+    const int value = hex_digit(rest[1]) * 16 + hex_digit(rest[2]);
     rest.remove_prefix(3);
     return static_cast<std::uint8_t>(value);
   }
@@ -51,28 +48,28 @@ std::uint8_t escape(std::string_view& rest) {
 }
 
 /// A word of the input, and where it stands, counted from 1.
-struct Word {
+struct PastedWord {
   std::string_view text;
   std::size_t line{}, column{};
 };
 
 /// The words of a line that has some.
-struct Line {
-  std::vector<Word> words;
+struct PastedLine {
+  std::vector<PastedWord> words;
   bool is_repeated{};  ///< up to the next offset: hexdump then prints a line with an asterisk only
 };
 
 /// The lines that are not blank. Commas stand between words as blanks do.
-std::vector<Line> words_of(std::string_view text) {
-  std::vector<Line> lines;
+std::vector<PastedLine> pasted_lines(std::string_view text) {
+  std::vector<PastedLine> lines;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    Line found;
-    for (std::size_t at = line.find_first_not_of(between); at != line.npos;) {
-      const std::size_t end = std::min(line.find_first_of(between, at), line.size());
+    PastedLine found;
+    for (std::size_t at = line.find_first_not_of(word_separators); at != line.npos;) {
+      const std::size_t end = std::min(line.find_first_of(word_separators, at), line.size());
       found.words.push_back({line.substr(at, end - at), number, at + 1});
-      at = line.find_first_not_of(between, end);
+      at = line.find_first_not_of(word_separators, end);
     }
     if (found.words.size() == 1 && found.words[0].text == "*" && !lines.empty()) {
       lines.back().is_repeated = true;
@@ -90,11 +87,11 @@ std::string_view without_0x(std::string_view word) {
 
 bool is_hex(std::string_view word) {
   word = without_0x(word);
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return digit(c) >= 0; });
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return hex_digit(c) >= 0; });
 }
 
 /// The number that a line begins with, if it can be the number of the bytes before it ("0x0010:", "00000010", "16").
-std::optional<std::size_t> offset(std::string_view word, unsigned base) {
+std::optional<std::size_t> offset_in(std::string_view word, unsigned base) {
   if (word.ends_with(':')) word.remove_suffix(1);
   word = without_0x(word);
   const std::optional<std::uint64_t> value = parse_digits(word, base);
@@ -102,9 +99,9 @@ std::optional<std::size_t> offset(std::string_view word, unsigned base) {
 }
 
 /// How many bytes the words of a line after its first one hold, up to the first that is not hexadecimal.
-std::size_t bytes_after_offset(const Line& line) {
+std::size_t bytes_after_offset(const PastedLine& line) {
   std::size_t digits = 0;
-  for (const Word& word : std::span(line.words).subspan(1)) {
+  for (const PastedWord& word : std::span(line.words).subspan(1)) {
     if (!is_hex(word.text)) break;
     digits += without_0x(word.text).size();
   }
@@ -113,20 +110,20 @@ std::size_t bytes_after_offset(const Line& line) {
 
 /// Whether the first word of a line may be an offset: it has a colon behind it, or not as many digits as the word after it. After the last
 /// line hexdump prints the number of all bytes.
-bool may_begin_with_offset(const Line& line, bool is_last) {
+bool may_begin_with_offset(const PastedLine& line, bool is_last) {
   const std::string_view first = line.words[0].text;
   if (first.ends_with(':')) return true;
   return line.words.size() > 1 ? without_0x(first).size() != without_0x(line.words[1].text).size() : is_last;
 }
 
-/// The offsets with which all lines begin, as tcpdump, hexdump, xxd and Wireshark print them in hexadecimal and `ibtool -dd` in decimal
+/// The offsets with which all lines begin, as tcpdump, hexdump, xxd and Wireshark print them in hexadecimal and dump_words() in decimal
 /// digits. Empty if the lines hold nothing but bytes.
-std::vector<std::size_t> offsets_of(const std::vector<Line>& lines) {
+std::vector<std::size_t> offsets_of(const std::vector<PastedLine>& lines) {
   for (const int base : {16, 10}) {
     std::vector<std::size_t> offsets;
-    for (const Line& line : lines) {
+    for (const PastedLine& line : lines) {
       const std::optional<std::size_t> here =
-          may_begin_with_offset(line, &line == &lines.back()) ? offset(line.words[0].text, base) : std::nullopt;
+          may_begin_with_offset(line, &line == &lines.back()) ? offset_in(line.words[0].text, base) : std::nullopt;
       if (!here || (offsets.empty() ? *here != 0 : *here <= offsets.back())) break;
       offsets.push_back(*here);
     }
@@ -135,41 +132,14 @@ std::vector<std::size_t> offsets_of(const std::vector<Line>& lines) {
   return {};
 }
 
-/// The words of a line that hold bytes: not its offset, and not what stands behind the bytes. How many bytes these are is known from the
-/// next offset. The last line has no more than the one before it, and its text begins in the column of the text before.
-std::vector<Word> without_offset(const std::vector<Line>& lines, const std::vector<std::size_t>& offsets, std::size_t which) {
-  const Line& line = lines[which];
-  const bool is_last = which + 1 == lines.size();
-  std::size_t left = bytes_after_offset(line), text_column = std::string_view::npos;
-  if (!is_last) {
-    left = offsets[which + 1] - offsets[which];
-    if (line.is_repeated) left = std::min(left, bytes_after_offset(line));
-  } else if (which != 0) {
-    left = std::min(left, offsets[which] - offsets[which - 1]);
-    const std::vector<Word> before = without_offset(lines, offsets, which - 1);
-    const std::vector<Word>& all = lines[which - 1].words;
-    if (before.size() + 1 < all.size()) text_column = all[before.size() + 1].column;
-  }
-  std::vector<Word> bytes;
-  for (std::size_t i = 1; i < line.words.size() && left != 0; ++i) {
-    const Word& word = line.words[i];
-    const std::size_t previous_end = i == 1 ? 0 : line.words[i - 1].column + line.words[i - 1].text.size();
-    const bool is_text = word.column >= text_column || (lines.size() == 1 && i > 1 && word.column > previous_end + 1 && i != 9);
-    if (is_last && (is_text || !is_hex(word.text))) break;
-    bytes.push_back(word);
-    left -= std::min(left, without_0x(word.text).size() / 2);
-  }
-  return bytes;
-}
-
 /// The bytes of hexadecimal digits, of which two that make a byte may stand in two words.
-std::vector<std::uint8_t> bytes_of(const std::vector<Word>& words) {
+std::vector<std::uint8_t> bytes_of(const std::vector<PastedWord>& words) {
   std::vector<std::uint8_t> bytes;
   std::optional<int> high;
-  for (const Word& word : words) {
+  for (const PastedWord& word : words) {
     const std::string_view digits = without_0x(word.text);
     for (std::size_t i = 0; i < digits.size(); ++i) {
-      const int value = digit(digits[i]);
+      const int value = hex_digit(digits[i]);
       const std::size_t column = word.column + (word.text.size() - digits.size()) + i;
       if (value < 0)
         throw UsageError(fmt::format("Byte {} (line {}, column {}): '{}' is not a hexadecimal digit", bytes.size(), word.line, column,
@@ -185,23 +155,33 @@ std::vector<std::uint8_t> bytes_of(const std::vector<Word>& words) {
 
 }  // namespace
 
-std::string without_blanks(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') result += c;
-  }
-  return result;
-}
-
 std::vector<std::uint8_t> hex_bytes(std::string_view text) {
-  const std::vector<Line> lines = words_of(text);
+  const std::vector<PastedLine> lines = pasted_lines(text);
   const std::vector<std::size_t> offsets = offsets_of(lines);
-  std::vector<Word> digits;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<Word> line = offsets.empty() ? lines[i].words : without_offset(lines, offsets, i);
-    const bool is_repeated = lines[i].is_repeated && !offsets.empty() && i + 1 < lines.size();
-    const std::size_t times = is_repeated ? (offsets[i + 1] - offsets[i]) / std::max<std::size_t>(bytes_after_offset(lines[i]), 1) : 1;
-    for (std::size_t n = 0; n < times; ++n) digits.insert(digits.end(), line.begin(), line.end());
+  std::vector<PastedWord> digits;
+  // How many bytes a line with an offset has is known from the next offset. The last line has no more than the one before it, and its text
+  // begins in the column of the text before.
+  std::size_t step = std::string_view::npos, text_column = step;
+  for (std::size_t which = 0; which < lines.size(); ++which) {
+    const auto& [words, is_repeated] = lines[which];
+    if (offsets.empty()) {
+      digits.insert(digits.end(), words.begin(), words.end());
+      continue;
+    }
+    const bool is_last = which + 1 == lines.size();
+    const std::size_t most = bytes_after_offset(lines[which]);
+    if (!is_last) step = offsets[which + 1] - offsets[which];
+    const std::size_t times = is_repeated && !is_last ? step / std::max<std::size_t>(most, 1) : 1;
+    std::size_t at = 1;
+    for (std::size_t left = is_repeated || is_last ? std::min(step, most) : step; at < words.size() && left != 0; ++at) {
+      const std::size_t previous_end = at == 1 ? 0 : words[at - 1].column + words[at - 1].text.size();
+      const bool is_text =
+          words[at].column >= text_column || (lines.size() == 1 && at > 1 && words[at].column > previous_end + 1 && at != 9);
+      if (is_last && (is_text || !is_hex(words[at].text))) break;
+      left -= std::min(left, without_0x(words[at].text).size() / 2);
+    }
+    for (std::size_t n = 0; n < times; ++n) digits.insert(digits.end(), words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(at));
+    text_column = at < words.size() ? words[at].column : std::string_view::npos;
   }
   return bytes_of(digits);
 }
@@ -216,10 +196,10 @@ std::vector<std::uint8_t> literal_bytes(std::string_view text) {
   while (!text.empty() && text[0] != mark) {
     const char c = text[0];
     text.remove_prefix(1);
-    bytes.push_back(c == '\\' ? escape(text) : static_cast<std::uint8_t>(c));
+    bytes.push_back(c == '\\' ? take_escape(text) : static_cast<std::uint8_t>(c));
   }
   if (text != std::string_view(&mark, 1)) throw UsageError("The string must be in quotes, with nothing behind it");
   return bytes;
 }
 
-}  // namespace ib::tools
+}  // namespace ib

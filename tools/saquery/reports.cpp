@@ -2,12 +2,13 @@
 // The reports of saquery, in the format of both dialects. Fields that share a word on the wire are sometimes printed as this word by
 // infiniband-diags.
 #include <fmt/format.h>
-#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
@@ -177,10 +178,6 @@ void mft(RecordLines& out) {
   out.write("\n");
 }
 
-void guid_info(RecordLines& out) {
-  for (unsigned i = 0; i < 8; ++i) out.lines(fmt::format("GUID {0}=guid_block[{0}]", i));
-}
-
 void switch_info(RecordLines& out) {
   constexpr std::uint32_t multicast_top_supported = 1U << 3;
   if ((out.style.capability_mask2 & multicast_top_supported) != 0) out.lines("MulticastFDBTop=multicast_fdb_top:X");
@@ -223,7 +220,9 @@ constexpr RecordForm forms[]{
      "LID|Block=block_num|\t\tLFT:|\t\tLID\tPort Number", lft},
     {"MFTRecord", "MFTR", "lid/position/block_num", "MFT Record dump:", wide, sa::MulticastForwardingTableRecord::info,
      "LID|Position|Block=block_num|\t\tMFT:|\t\tMLID\tPort Mask", mft},
-    {"GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide, sa::GuidInfoRecord::info, "LID|Block=block_num", guid_info},
+    {"GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide, sa::GuidInfoRecord::info,
+     "LID|Block=block_num|GUID 0=guid_block[0]|GUID 1=guid_block[1]|GUID 2=guid_block[2]|GUID 3=guid_block[3]|GUID 4=guid_block[4]|"
+     "GUID 5=guid_block[5]|GUID 6=guid_block[6]|GUID 7=guid_block[7]"},
     {"SwitchInfoRecord", "SWIR", "lid", "SwitchInfoRecord dump:", 40, sa::SwitchInfoRecord::info,
      "\t\tRID|LID|\t\tSwitchInfo dump:|LinearFDBCap:X|RandomFDBCap:X|MulticastFDBCap:X|LinearFDBTop:X|DefaultPort|"
      "DefaultMulticastPrimaryPort|DefaultMulticastNotPrimaryPort|LifeTimeValue/PortStateChange/OpSL2VL=life_time_value*8:X|"
@@ -231,6 +230,9 @@ constexpr RecordForm forms[]{
      switch_info},
     {"SMInfoRecord", "SMIR", "lid", "SMInfoRecord dump:", 22, sa::SMInfoRecord::info,
      "\t\tRID|LID|\t\tSMInfo dump:|GUID=sm_info.guid|SM_Key:016x|ActCount|Priority|SMState"},
+};
+
+constexpr RecordForm special_forms[]{
     // SpecialForm, in its order
     {"", "", "", "PortInfoRecord dump:", usual, sa::PortInfoRecord::info,
      "EndPortLid|PortNum|base_lid=port_info.lid|master_sm_base_lid=port_info.master_sm_lid|capability_mask=port_info.capability_mask:X"},
@@ -240,24 +242,21 @@ constexpr RecordForm forms[]{
      "MGID|Mlid:X|PortGid|ScopeState=scope*8:X|ProxyJoin=reserved_393+6*1:X", mc_member_name},
     {"", "", "", "", usual, sa::MCMemberRecord::info, "", mc_gid},
 };
-constexpr std::size_t first_special = std::size(forms) - 4;
 
 }  // namespace
 
-std::span<const RecordForm> record_forms() { return std::span(forms).first(first_special); }
+std::span<const RecordForm> record_forms() { return forms; }
 
-const RecordForm& special_form(SpecialForm which) { return forms[first_special + static_cast<std::size_t>(which)]; }
+const RecordForm& special_form(SpecialForm which) { return special_forms[static_cast<std::size_t>(which)]; }
 
 const RecordForm* find_form(std::string_view word) {
-  const std::string given(word);
-  const auto found = std::ranges::find_if(record_forms(), [&](const RecordForm& each) {
-    return strcasecmp(given.c_str(), each.name.data()) == 0 || strcasecmp(given.c_str(), each.alias.data()) == 0;
-  });
-  return found != record_forms().end() ? &*found : nullptr;
+  const auto found = std::ranges::find_if(
+      forms, [&](const RecordForm& each) { return equal_ignoring_case(word, each.name) || equal_ignoring_case(word, each.alias); });
+  return found != std::end(forms) ? &*found : nullptr;
 }
 
 const RecordForm& form_of(const StructInfo& info) {
-  return *std::ranges::find_if(record_forms(), [&](const RecordForm& each) { return &each.info() == &info; });
+  return *std::ranges::find_if(forms, [&](const RecordForm& each) { return &each.info() == &info; });
 }
 
 std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
@@ -298,27 +297,27 @@ std::span<const Column<NamedNode>> node_list_columns() {
 }
 
 struct NodesReport final : Report {
-  ListKind what = ListKind::adapters;
-  std::vector<NamedNode> nodes;
-  bool torn = false;
-  report::Table<NamedNode> table{node_list_columns()};
-  std::optional<std::size_t> most_width;  ///< of a table, where one is wanted
+  ListKind what;
+  bool torn, as_table;
+  ListReport<NamedNode> list;
 
+  NodesReport(ListKind of, bool is_torn, const TableOptions& options, std::vector<NamedNode> nodes, std::FILE* file)
+      : what(of),
+        torn(is_torn),
+        as_table(options.given()),
+        list("nodes", table_of<NamedNode>(node_list_columns(), options), std::move(nodes), file) {}
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
-    table.visit(sink, "nodes", nodes);
+    list.visit(sink);
   }
-  void text(TextOut& out) const override {
-    if (most_width) return out.write(table.text(nodes, *most_width));
-    print(out, false);
-  }
+  void text(TextOut& out) const override { as_table ? list.text(out) : print(out, false); }
   void diags_text(TextOut& out) const override { print(out, true); }
   Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
   void print(TextOut& out, bool as_diags) const {
     if (what == ListKind::adapters) out.write("   LID \"name\"\n================\n");
-    for (const NamedNode& node : nodes) {
+    for (const NamedNode& node : list.rows) {
       const Guid guid = node.record.node_info.port_guid;
       const unsigned lid = node.record.lid.value;
       if (what == ListKind::adapters) {
@@ -373,21 +372,6 @@ struct ManagersReport final : Report {
 
 }  // namespace
 
-NodeKey node_key(ListKind list) {
-  switch (list) {
-    case ListKind::lids:
-    case ListKind::one_lid:
-    case ListKind::guids:
-      return NodeKey::name;
-    case ListKind::name_of_lid:
-      return NodeKey::lid;
-    case ListKind::name_of_guid:
-      return NodeKey::guid;
-    default:
-      return NodeKey::none;
-  }
-}
-
 FormedReport::FormedReport(Stack& stack, const sa::Pattern& wanted)
     : RecordsReport(wanted), style{stack.manners().node_name_map(), stack.host().options().keys} {
   const CommonOptions& options = stack.host().options();
@@ -424,19 +408,12 @@ std::vector<std::string> node_list_keys() { return keys_of(node_list_columns());
 
 void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table) {
   if (list == ListKind::one_lid && !nodes.records.empty()) nodes.records.resize(1);
-  NodesReport report;
-  report.what = list;
-  report.torn = nodes.torn;
+  std::vector<NamedNode> rows;
   for (const sa::NodeRecord& node : nodes.records) {
     const auto mapped = stack.manners().node_name_map().find(node.node_info.node_guid);
-    report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
+    rows.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (table.given()) {
-    report.table = table_of<NamedNode>(node_list_columns(), table);
-    report.table.arrange(report.nodes);
-    report.most_width = table_width(stack.host().world().out);
-  }
-  emit(report);
+  emit(NodesReport(list, nodes.torn, table, std::move(rows), stack.host().world().out));
 }
 
 async::Task<> list_managers(Stack& stack, Emit& emit) {
