@@ -49,12 +49,16 @@ CheckResult result_of(const Check& check, const Input& input, const Selection& s
     const SourceState& source = input.sources.at(at);
     if (!check.needs.test(at) || source.state == CheckState::done) continue;
     result.is_run = result.is_run && source.is_partial;
-    if (result.state == CheckState::not_read || (source.is_partial && part_of(coverage, static_cast<Source>(at)) != nullptr)) continue;
+    const auto is_part = [at](const Coverage& of) { return of.source == static_cast<Source>(at) && of.ports.read != 0 && !of.is_whole(); };
+    if (result.state == CheckState::not_read || (source.is_partial && std::ranges::any_of(coverage, is_part))) continue;
     result.state = source.state;
     result.reason = source.reason;
   }
-  const Coverage* gap = result.state == CheckState::done ? missing_of(coverage, check) : nullptr;
-  if (gap != nullptr) {
+  const auto is_gap = [&check](const Coverage& of) {
+    return !of.is_whole() && (of.source == Source::topology ? check.needs.none() : check.needs.test(static_cast<std::size_t>(of.source)));
+  };
+  const auto gap = std::ranges::find_if(coverage, is_gap);
+  if (result.state == CheckState::done && gap != coverage.end()) {
     result.state = CheckState::partly;
     result.reason = coverage_text(*gap);
     result.ports = gap->ports;

@@ -92,11 +92,6 @@ struct Coverage {
 /// link can carry was not watched.
 std::vector<Coverage> coverage_of(const Input& input);
 
-/// Of those, the one of this source of which a part was read and a part was not; null if there is none.
-const Coverage* part_of(const std::vector<Coverage>& all, Source source);
-/// Of those, the first on which a check stands that is not whole; null if there is none.
-const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check);
-
 /// "counters of 3 of 53 nodes", "PortInfo of 71 of 72 ports", "watched 3 of 53 nodes", "SMInfo of 1 of 2 subnet managers"
 std::string coverage_text(const Coverage& coverage);
 std::string_view name_of_covered(Source source);

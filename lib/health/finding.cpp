@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "health/diagnosis.hpp"
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
@@ -73,9 +74,7 @@ std::optional<double> Evidence::per_second() const {
 Place place_of(const Subnet& subnet, PortIndex port) { return {subnet.port(port).node, port}; }
 
 Finding on_cable(const Subnet& subnet, PortIndex port, std::vector<Evidence> evidence) {
-  Finding finding;
-  finding.evidence = std::move(evidence);
-  finding.ends.push_back(place_of(subnet, port));
+  Finding finding{.ends = {place_of(subnet, port)}, .evidence = std::move(evidence)};
   if (const PortIndex peer = subnet.port(port).peer; peer != subnet::none) finding.ends.push_back(place_of(subnet, peer));
   return finding;
 }
@@ -86,48 +85,36 @@ std::tuple<Guid, unsigned, PortIndex> place_order(const Subnet& subnet, PortInde
 
 std::vector<PortIndex> first_ends(const Subnet& subnet) {
   const auto order = [&subnet](PortIndex at) { return place_order(subnet, at); };
-  std::vector<PortIndex> ends;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+  std::vector<PortIndex> ends = subnet.ports_where([&](PortIndex at) {
     const PortIndex peer = subnet.port(at).peer;
-    if (peer != subnet::none && order(at) <= order(peer)) ends.push_back(at);
-  }
+    return peer != subnet::none && order(at) <= order(peer);
+  });
   std::ranges::sort(ends, {}, order);
   return ends;
 }
 
 std::vector<PortIndex> end_ports_in_use(const Subnet& subnet) {
-  std::vector<PortIndex> ends;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    if (subnet::is_end_port_in_use(subnet, at)) ends.push_back(at);
-  }
+  std::vector<PortIndex> ends = subnet.ports_where([&subnet](PortIndex at) { return subnet::is_end_port_in_use(subnet, at); });
   std::ranges::sort(ends, {}, [&subnet](PortIndex at) { return place_order(subnet, at); });
   return ends;
 }
 
 Finding on_place(const Subnet& subnet, const Place& place, bool is_cable) {
-  if (is_cable) return on_cable(subnet, place.port);
-  Finding finding;
-  finding.subject = Finding::Subject::place;
-  finding.ends.push_back(place);
-  return finding;
+  return is_cable ? on_cable(subnet, place.port) : Finding{.subject = Finding::Subject::place, .ends = {place}};
 }
 
 Finding on_port(const Subnet& subnet, PortIndex port, std::vector<Evidence> evidence, Finding::Subject subject) {
-  Finding finding = on_ports(subnet, {&port, 1}, subject);
-  finding.evidence = std::move(evidence);
-  return finding;
+  return {.subject = subject, .ends = {place_of(subnet, port)}, .evidence = std::move(evidence)};
 }
 
 Finding on_ports(const Subnet& subnet, std::span<const PortIndex> ports, Finding::Subject subject) {
-  Finding finding;
-  finding.subject = subject;
+  Finding finding{.subject = subject};
   for (const PortIndex port : ports) finding.ends.push_back(place_of(subnet, port));
   return finding;
 }
 
 Finding on_nodes(std::span<const NodeIndex> nodes, Finding::Subject subject) {
-  Finding finding;
-  finding.subject = subject;
+  Finding finding{.subject = subject};
   for (const NodeIndex node : nodes) finding.ends.push_back({node, subnet::none});
   return finding;
 }
@@ -164,15 +151,20 @@ std::string FindingText::short_place(const Place& place) const {
 }
 
 std::string FindingText::ends(const Finding& finding, std::size_t most) const {
+  std::string text;
+  if (finding.subject == Finding::Subject::cables) {
+    const std::size_t count = finding.ends.size() / 2;
+    for (std::size_t at = 0; at < count && at < most; ++at)
+      add_part(text, fmt::format("{} -- {}", place(finding.ends[2 * at]), place(finding.ends[2 * at + 1])), "; ");
+    return count <= most ? text : fmt::format("{}; and {} more (in JSON)", text, fmt::group_digits(count - most));
+  }
   const bool is_group = finding.subject == Finding::Subject::group;
   const bool is_of_nodes = is_group && finding.ends.front().port == subnet::none;
-  std::string text;
   if (is_group) {
     const std::string_view one = is_of_nodes ? "node" : "port";
     const std::string_view example = finding.ends.size() == 1 ? ", " : "s, for example ";
     text = fmt::format("{} {}{}", fmt::group_digits(finding.ends.size()), one, example);
   }
-  if (finding.subject == Finding::Subject::cables) return cables(finding, most);
   const std::string_view between = is_group ? "; " : finding.subject == Finding::Subject::cable ? " -- " : " and ";
   const std::size_t shown = is_group ? std::min(most, finding.ends.size()) : finding.ends.size();
   for (std::size_t at = 0; at < shown; ++at) {
@@ -181,14 +173,6 @@ std::string FindingText::ends(const Finding& finding, std::size_t most) const {
     text += place(finding.ends[at]);
   }
   return text;
-}
-
-std::string FindingText::cables(const Finding& finding, std::size_t most) const {
-  std::string text;
-  const std::size_t count = finding.ends.size() / 2;
-  for (std::size_t at = 0; at < count && at < most; ++at)
-    text += fmt::format("{}{} -- {}", at == 0 ? "" : "; ", place(finding.ends[2 * at]), place(finding.ends[2 * at + 1]));
-  return count <= most ? text : fmt::format("{}; and {} more (in JSON)", text, fmt::group_digits(count - most));
 }
 
 std::string FindingText::evidence(const Finding& finding, const Evidence& evidence) const {
@@ -224,14 +208,13 @@ std::string FindingText::seen(const Finding& finding) const {
   const bool is_group = finding.subject == Finding::Subject::group;
   const std::size_t most = is_group ? most_ends : most_evidence;
   std::string text;
-  for (std::size_t at = 0; at < finding.evidence.size() && at < most; ++at)
-    text += (at == 0 ? "" : "; ") + this->evidence(finding, finding.evidence[at]);
+  for (std::size_t at = 0; at < finding.evidence.size() && at < most; ++at) add_part(text, evidence(finding, finding.evidence[at]), "; ");
   if (finding.evidence.size() > most) text += is_group ? "; …" : fmt::format("; … and {} more (in JSON)", finding.evidence.size() - most);
   if (!text.empty()) text += '.';
-  if (!finding.detail.empty()) text += (text.empty() ? "" : " ") + finding.detail;
+  if (!finding.detail.empty()) add_part(text, finding.detail, " ");
   std::string also;
-  for (const Check* check : finding.also) also += fmt::format("{}{}", also.empty() ? "Also: " : ", ", check->id);
-  if (!also.empty()) text += (text.empty() ? "" : " ") + also + ".";
+  for (const Check* check : finding.also) add_part(also, check->id);
+  if (!also.empty()) add_part(text, fmt::format("Also: {}.", also), " ");
   return text;
 }
 
@@ -240,9 +223,9 @@ std::string FindingText::brief(const Finding& finding) const {
   std::string text;
   for (std::size_t at = 0; at < finding.evidence.size(); ++at) {
     if (is_group && finding.evidence[at].end != 0) continue;
-    text += (text.empty() ? "" : "; ") + evidence(finding, finding.evidence[at]);
+    add_part(text, evidence(finding, finding.evidence[at]), "; ");
   }
-  if (!finding.detail.empty()) text += (text.empty() ? "" : ". ") + finding.detail;
+  if (!finding.detail.empty()) add_part(text, finding.detail, ". ");
   return text.empty() ? ends(finding, 1) : fmt::format("{}: {}", ends(finding, 1), text);
 }
 

@@ -51,16 +51,16 @@ struct Value {
 /// A value that shows why there is a finding.
 struct Evidence {
   const FieldInfo* counter{};                ///< null: it is a field
-  std::string_view field;                    ///< by its name in the IBA: `linkSpeedActive`
+  std::string_view field{};                  ///< by its name in the IBA: `linkSpeedActive`
   std::size_t end{};                         ///< index in Finding::ends
-  Value before, after;                       ///< of a field only `after`
-  std::optional<std::uint64_t> delta;        ///< of a counter: what it counted in between
-  std::optional<double> seconds;             ///< in which it counted this
-  std::optional<double> limit;               ///< which the value, or what was counted, is beyond
+  Value before{}, after{};                   ///< of a field only `after`
+  std::optional<std::uint64_t> delta{};      ///< of a counter: what it counted in between
+  std::optional<double> seconds{};           ///< in which it counted this
+  std::optional<double> limit{};             ///< which the value, or what was counted, is beyond
   bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
   bool is_rate_limit{};                      ///< of a counter: `limit` is of what it counts in a second, not of `delta`
-  std::string_view limit_word;               ///< of a limit that is a code
-  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
+  std::string_view limit_word{};             ///< of a limit that is a code
+  std::optional<double> provable_ratio{};    ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
   const Check* check{};                      ///< the check that made it; examine() sets it
   std::optional<double> per_second() const;  ///< absent if not known
 };
@@ -90,15 +90,15 @@ struct Finding {
 
   Subject subject = Subject::cable;
   Symptom symptom = Symptom::none;
-  std::optional<Level> level;  ///< absent: the level of the check, which examine() sets
+  std::optional<Level> level{};  ///< absent: the level of the check, which examine() sets
   Confidence confidence = Confidence::sure;
-  std::vector<Place> ends;
-  std::vector<Place> lost;  ///< places where a link is missing, as this finding says: it explains symptoms there
-  std::vector<Evidence> evidence;
-  std::string detail;              ///< sentences on what no evidence shows; text from the fabric in them is escaped
-  std::string_view remedy{};       ///< what to do here, in the place of the check's remedy; empty: that one
-  const Check* check{};            ///< the check that found it, of a merged finding the worst; examine() sets it
-  std::vector<const Check*> also;  ///< the checks whose findings were put into this one, as they were; without `check`
+  std::vector<Place> ends{};
+  std::vector<Place> lost{};  ///< places where a link is missing, as this finding says: it explains symptoms there
+  std::vector<Evidence> evidence{};
+  std::string detail{};              ///< sentences on what no evidence shows; text from the fabric in them is escaped
+  std::string_view remedy{};         ///< what to do here, in the place of the check's remedy; empty: that one
+  const Check* check{};              ///< the check that found it, of a merged finding the worst; examine() sets it
+  std::vector<const Check*> also{};  ///< the checks whose findings were put into this one, as they were; without `check`
 };
 
 using Findings = std::vector<Finding>;
@@ -138,8 +138,6 @@ struct FindingText {
   std::string short_place(const Place& place) const;
   /// The ends of a finding: both of a cable, of several cables or of a group the first ones, at most `most` of them.
   std::string ends(const Finding& finding, std::size_t most = 3) const;
-  /// The cables of a finding, both ends of the first `most`.
-  std::string cables(const Finding& finding, std::size_t most) const;
   std::string evidence(const Finding& finding, const Evidence& evidence) const;
   /// The description of the fault, as sentences.
   std::string seen(const Finding& finding) const;

@@ -17,13 +17,6 @@
 namespace ib::health {
 namespace {
 
-PortIndex peer_in_baseline(const Input& input, PortIndex at) {
-  if (input.baseline == nullptr) return subnet::none;
-  const subnet::Counterparts& pairs = input.baseline->changes.pairs;
-  const PortIndex before = pairs.port_then(at);
-  return before == subnet::none ? subnet::none : pairs.port_now(input.baseline->subnet.port(before).peer);
-}
-
 bool is_watched(const PortChanges& counts) {
   const auto is_implausible = [](const CounterChange& change) { return change.kind == ChangeKind::implausible; };
   return counts.seconds && std::ranges::none_of(counts.changes, is_implausible);
@@ -52,13 +45,6 @@ bool has_judged_parts(const phy::PortRow* row) {
   return row != nullptr && std::ranges::all_of(judged, [row](Part part) { return row->has(part); });
 }
 
-std::vector<PortIndex> ports_with_planes(const Input& input) {
-  std::vector<PortIndex> ports;
-  std::ranges::copy_if(input.phy_ports, std::back_inserter(ports),
-                       [&input](PortIndex at) { return input.planes.count(input.subnet.port(at).node) != 0; });
-  return ports;
-}
-
 bool has_all_planes(const Input& input, PortIndex at) {
   const auto planes = input.phy.planes(at);
   return planes.size() == input.planes.count(input.subnet.port(at).node) &&
@@ -67,17 +53,16 @@ bool has_all_planes(const Input& input, PortIndex at) {
 
 /// The PortInfo of the ports that the sweep found, and of those whose request failed.
 Coverage cover_port_infos(const Input& input) {
-  std::vector<PortIndex> ports;
   std::vector<bool> failed(input.subnet.nodes().size());
   for (const subnet::Failure& failure : input.failures) {
     const bool is_of_sweep = failure.attribute == "PortInfo" || failure.attribute == "NodeInfo";
     if (failure.node != subnet::none && !failure.beyond && is_of_sweep && failure.kind != subnet::Failure::Kind::not_read)
       failed[failure.node] = true;
   }
-  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
+  const std::vector<PortIndex> ports = input.subnet.ports_where([&](PortIndex at) {
     const subnet::Port& port = input.subnet.port(at);
-    if (port.number != 0 && (port.is_known() || failed[port.node])) ports.push_back(at);
-  }
+    return port.number != 0 && (port.is_known() || failed[port.node]);
+  });
   return cover(input, Source::topology, ports, [&input](PortIndex at) {
     const subnet::Port& port = input.subnet.port(at);
     return port.is_known() && !input.subnet.node(port.node).is_listed;
@@ -135,8 +120,13 @@ void set_threshold(const SettingLine& line, Thresholds& thresholds) {
 
 PortIndex former_peer(const Input& input, PortIndex port) {
   if (input.subnet.port(port).peer != subnet::none) return subnet::none;
-  const auto known = input.former_peers.find(port);
-  const PortIndex peer = known != input.former_peers.end() ? known->second : peer_in_baseline(input, port);
+  PortIndex peer = subnet::none;
+  if (const auto known = input.former_peers.find(port); known != input.former_peers.end()) {
+    peer = known->second;
+  } else if (input.baseline != nullptr) {
+    const PortIndex before = input.baseline->changes.pairs.port_then(port);
+    if (before != subnet::none) peer = input.baseline->changes.pairs.port_now(input.baseline->subnet.port(before).peer);
+  }
   return peer == subnet::none || input.subnet.port(peer).peer != subnet::none ? subnet::none : peer;
 }
 
@@ -179,24 +169,13 @@ std::vector<Coverage> coverage_of(const Input& input) {
   const auto is_known = [&input](NodeIndex node) { return input.phy.environment(node) != nullptr; };
   add_counted(Source::environment, static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
               input.environment_nodes.size());
-  if (!input.planes.of_node.empty())
-    all.push_back(cover(input, Source::planes, ports_with_planes(input), [&input](PortIndex at) { return has_all_planes(input, at); }));
+  if (!input.planes.of_node.empty()) {
+    std::vector<PortIndex> ports = input.phy_ports;
+    std::erase_if(ports, [&input](PortIndex at) { return input.planes.count(input.subnet.port(at).node) == 0; });
+    all.push_back(cover(input, Source::planes, ports, [&input](PortIndex at) { return has_all_planes(input, at); }));
+  }
   add_counted(Source::managers, input.managers.size(), input.managers.size() + input.silent_managers);
   return all;
-}
-
-const Coverage* part_of(const std::vector<Coverage>& all, Source source) {
-  const auto found = std::ranges::find(all, source, &Coverage::source);
-  return found != all.end() && found->ports.read != 0 && !found->is_whole() ? &*found : nullptr;
-}
-
-const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check) {
-  const auto is_missing = [&check](const Coverage& of) {
-    const bool is_needed = of.source == Source::topology ? check.needs.none() : check.needs.test(static_cast<std::size_t>(of.source));
-    return is_needed && !of.is_whole();
-  };
-  const auto found = std::ranges::find_if(all, is_missing);
-  return found == all.end() ? nullptr : &*found;
 }
 
 std::string coverage_text(const Coverage& coverage) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "health/checks/common.hpp"
 #include "health/diagnosis.hpp"
 #include "health/finding.hpp"
@@ -279,15 +280,10 @@ std::string module_phrase(const PortRow& row, bool is_up) {
   return text;
 }
 
-/// Whether a finding names ports for themselves: not as examples of many, nor as the place of something else.
-bool is_of_ports(const Finding& finding) {
-  using enum Finding::Subject;
-  return finding.subject == cable || finding.subject == cables || finding.subject == place;
-}
-
+/// The ports that a finding names for themselves: not as examples of many, nor as the place of something else.
 std::vector<PortIndex> ports_in_finding(const Finding& finding, const Input& input) {
   std::vector<PortIndex> ports;
-  if (!is_of_ports(finding)) return ports;
+  if (finding.subject == Finding::Subject::manager || finding.subject == Finding::Subject::group) return ports;
   const auto take = [&](const Place& place) {
     if (place.is_before || place.port == subnet::none || input.subnet.port(place.port).number == 0 || ports.size() == most_ports) return;
     if (std::ranges::find(ports, place.port) == ports.end()) ports.push_back(place.port);
@@ -355,7 +351,7 @@ Findings explain(Findings findings, const Input& input) { return Explainer(std::
 std::string layer_text(const PortRow& row, bool is_up) {
   std::string text;
   for (const std::string& phrase : {trouble_phrase(row), last_down_phrase(row), ratio_phrase(row), module_phrase(row, is_up)}) {
-    if (!phrase.empty()) text += (text.empty() ? "" : "; ") + phrase;
+    if (!phrase.empty()) add_part(text, phrase, "; ");
   }
   return text;
 }
@@ -368,8 +364,7 @@ void add_layer(Findings& findings, const Input& input) {
       if (row == nullptr) continue;
       const bool is_up = input.subnet.port(ports[at]).is_link_up();
       const std::string text = layer_text(*row, is_up);
-      if (!text.empty())
-        finding.detail += fmt::format("{}{}: {}.", finding.detail.empty() ? "" : " ", end_name(finding, at, ports[at], input), text);
+      if (!text.empty()) finding.add_sentence(fmt::format("{}: {}.", end_name(finding, at, ports[at], input), text));
       if (!is_up && finding.remedy.empty() && row->has(Part::troubleshooting)) finding.remedy = phy::remedy(row->trouble);
     }
   }

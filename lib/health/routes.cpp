@@ -42,36 +42,21 @@ const FaultWords& words_of(Fault fault) {
   return *std::ranges::find(all, fault, &FaultWords::fault);
 }
 
-/// A finding of the cable at a port, of the port, or of its node.
-enum class At { cable, port, node };
-Finding finding_at(const Subnet& subnet, PortIndex port, At at) {
-  Place place = place_of(subnet, port);
-  if (at == At::node) place.port = subnet::none;
-  return on_place(subnet, place, at == At::cable);
+std::string lost_text(const routing::Cause& cause) {
+  return fmt::format("{} pair{} lost, for example LID {} to", cause.pairs, cause.pairs == 1 ? "" : "s", cause.example.slid.value);
 }
 
-Finding on_switches(const Network& network, const std::vector<routing::SwitchIndex>& switches) {
-  std::vector<NodeIndex> nodes;
-  for (const routing::SwitchIndex at : switches) nodes.push_back(network.switches()[at].node);
-  return on_nodes(nodes);
-}
-
-Finding finding_of(const Network& network, const routing::Cause& cause) {
-  const At at = cause.fault == Fault::no_entry ? At::node : At::cable;
-  Finding finding =
-      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
-  finding.detail =
-      fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", words_of(cause.fault).of_lids,
-                  cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
-                  cause.pairs, cause.pairs == 1 ? "" : "s", cause.example.slid.value, cause.example.dlid.value);
-  return finding;
+std::string detail_of(const routing::Cause& cause) {
+  return fmt::format("{} {}: {} LID {}.", words_of(cause.fault).of_lids,
+                     cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
+                     lost_text(cause), cause.example.dlid.value);
 }
 
 std::string mlids_text(const std::vector<std::uint16_t>& mlids) {
   return mlids.size() == 1 ? fmt::format("MLID {:#x}", mlids.front()) : fmt::format("{} MLIDs from {:#x} on", mlids.size(), mlids.front());
 }
 
-std::string detail_of(const routing::Cause& cause) {
+std::string group_detail_of(const routing::Cause& cause) {
   const std::string groups = mlids_text(cause.lids);
   switch (cause.fault) {
     case Fault::loop:
@@ -83,16 +68,23 @@ std::string detail_of(const routing::Cause& cause) {
         return fmt::format("An entry of the switch for {} names port {}, which the switch does not have.", groups, *cause.missing_port);
       return fmt::format("Packets to {} come to the switch, which has no entry for them.", groups);
     default:
-      return fmt::format("Members of {} receive nothing, this one first: {} pair{} lost, for example LID {} to it.", groups, cause.pairs,
-                         cause.pairs == 1 ? "" : "s", cause.example.slid.value);
+      return fmt::format("Members of {} receive nothing, this one first: {} it.", groups, lost_text(cause));
   }
 }
 
-Finding group_finding_of(const Network& network, const routing::Cause& cause) {
-  const At at = cause.fault == Fault::no_entry ? At::node : cause.fault == Fault::dead_port ? At::cable : At::port;
-  Finding finding =
-      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
-  finding.detail = detail_of(cause);
+/// Packets circulate between switches, or end at a node without an entry, at a cable, or with `is_of_group` at the port of a member.
+Finding finding_of(const Network& network, const routing::Cause& cause, bool is_of_group) {
+  Finding finding;
+  if (cause.fault == Fault::loop) {
+    for (const routing::SwitchIndex at : cause.cycle) finding.ends.push_back({network.switches()[at].node, subnet::none});
+    finding.subject = Finding::Subject::place;
+  } else {
+    Place place = place_of(network.subnet(), network.port_of(cause.port_id));
+    if (cause.fault == Fault::no_entry) place.port = subnet::none;
+    const bool is_cable = cause.fault == Fault::dead_port || (cause.fault != Fault::no_entry && !is_of_group);
+    finding = on_place(network.subnet(), place, is_cable);
+  }
+  finding.detail = is_of_group ? group_detail_of(cause) : detail_of(cause);
   return finding;
 }
 
@@ -155,14 +147,14 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
     channels.add(to);
   };
   co_await routing::each_destination(ways, destinations, false, use, pause);
-  for (const routing::Cause* cause : unicast.findings()) analysis.findings.push_back(finding_of(network, *cause));
+  for (const routing::Cause* cause : unicast.findings()) analysis.findings.push_back(finding_of(network, *cause, false));
   routing::Multicast multicast(network, tables.multicast, [&tables](Lid mlid) { return tables.groups.find(mlid); });
   if (tables.has_multicast) {
     const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
     const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
     co_await routing::each_group(groups, judge, pause);
   }
-  for (const routing::Cause* cause : multicast.findings()) analysis.findings.push_back(group_finding_of(network, *cause));
+  for (const routing::Cause* cause : multicast.findings()) analysis.findings.push_back(finding_of(network, *cause, true));
   routing::MulticastChannels trees(network, tables.multicast, multicast);
   trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
   const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
@@ -191,10 +183,6 @@ bool is_silence_by_lid(const subnet::Failure& failure) {
   const mad::MadError* error = request_of(failure);
   if (failure.kind != subnet::Failure::Kind::no_answer || error == nullptr || is_query(failure)) return false;
   return error->path().directed() == nullptr || !mad::is_smp(mad::HeaderView(error->request()).mgmt_class());
-}
-
-bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure) {
-  return is_silence_by_lid(failure) && is_cut_off(input, failure.node);
 }
 
 bool is_cut_off(const Input& input, NodeIndex node) {

@@ -47,8 +47,7 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
 bool is_silence_by_lid(const subnet::Failure& failure);
 /// Whether a request went to the subnet administrator, whatever node it was about.
 bool is_query(const subnet::Failure& failure);
-/// Whether a request was lost at a place that is known (Input::broken_ways).
-bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure);
+/// Whether requests to a node are lost at a place that is known (Input::broken_ways).
 bool is_cut_off(const Input& input, NodeIndex node);
 
 struct LostRequest {

@@ -32,13 +32,17 @@ Task<> Pace::turn(Urgency urgency) {
   while (due() > loop_.now()) co_await loop_.sleep_for(due() - loop_.now());
 }
 
-PacedTransactor::PacedTransactor(Transactor& below, Pace& pace, Pace::Urgency urgency)
+PacedTransactor::PacedTransactor(Transactor& below, Pace* pace, Pace::Urgency urgency)
     : Transactor(below.end_port()), below_(below), pace_(pace), urgency_(urgency) {
   sa_path() = below.sa_path();
 }
 
 Task<Result<Reply>> PacedTransactor::try_call(const Request& request) {
-  co_await pace_.turn(urgency_);
+  return pace_ == nullptr ? below_.try_call(request) : call_in_turn(request);
+}
+
+Task<Result<Reply>> PacedTransactor::call_in_turn(const Request& request) {
+  co_await pace_->turn(urgency_);
   co_return co_await below_.try_call(request);
 }
 

@@ -33,16 +33,18 @@ class Pace {
   std::uint64_t turns_{};               ///< turns given, and MADs sent without a turn
 };
 
-/// A Transactor that passes each request on when its turn has come.
+/// A Transactor that passes each request on when its turn has come; without a Pace at once.
 class PacedTransactor final : public Transactor {
  public:
-  /// Both must outlive this object.
-  PacedTransactor(Transactor& below, Pace& pace, Pace::Urgency urgency = Pace::Urgency::usual);
+  /// `pace` may be null. Both must outlive this object.
+  PacedTransactor(Transactor& below, Pace* pace, Pace::Urgency urgency = Pace::Urgency::usual);
   Task<Result<Reply>> try_call(const Request& request) override;
 
  private:
+  Task<Result<Reply>> call_in_turn(const Request& request);
+
   Transactor& below_;
-  Pace& pace_;
+  Pace* pace_;
   Pace::Urgency urgency_;
 };
 

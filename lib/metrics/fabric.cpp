@@ -21,13 +21,6 @@ std::pair<std::string_view, unsigned> place_of(const subnet::Subnet& subnet, con
 
 constexpr std::chrono::hours remembered{24};
 
-/// Whether a request was not answered. Otherwise it was refused, or no path leads to the PMA.
-bool is_silence(const counters::PmaReading& reading) {
-  if (reading.problems.empty()) return true;
-  const std::shared_ptr<const mad::MadError>& error = reading.problems.back().error;
-  return error != nullptr && mad::is_timeout(*error);
-}
-
 }  // namespace
 
 const Device* SweptFabric::find(bool is_switch, Guid guid) const {
@@ -240,8 +233,9 @@ void CounterRound::take(DeviceReading& to, std::span<const counters::PmaReading>
       reading_->rows.push_back(reading.row);
       to.lacks_details |= details_ && !reading.row.is_known(counters::column_of("port_local_physical_errors"));
       ended = std::max({ended, reading.row.error_time, reading.row.traffic_time});
-    } else {
-      (is_silence(reading) ? is_silent : is_refused) = true;
+    } else {  // a request was not answered, or was refused, or no path leads to the PMA
+      const mad::MadError* error = reading.problems.empty() ? nullptr : reading.problems.back().error.get();
+      (reading.problems.empty() || (error != nullptr && mad::is_timeout(*error)) ? is_silent : is_refused) = true;
     }
   }
   to.rows = static_cast<std::uint32_t>(reading_->rows.size()) - to.first_row;

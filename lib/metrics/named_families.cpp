@@ -203,11 +203,6 @@ void write_width(const ItemWriter& to) {
   });
 }
 
-void write_ok(const ItemWriter& to) {
-  const bool ok = to.view.reading && std::ranges::none_of(to.view.reading->devices, has_failed);
-  to.out.sample().value(ok);
-}
-
 /// The LID, the name and the port of the requests for counters that failed in a reading and are wanted, each once, in the words of
 /// ibqueryerrors, from whose stderr these labels come: {"Lid 17", "leaf 1", 3}.
 template <class IsWanted>
@@ -252,7 +247,8 @@ constexpr FamilyColumn link_columns[] = {
     {"width", report::gauge(), "Lanes of the link.", write_width},
 };
 constexpr FamilyColumn guilbaults_exporter_columns[] = {
-    {"scrape_ok", report::gauge(), "1 if all devices were read.", write_ok},
+    {"scrape_ok", report::gauge(), "1 if all devices were read.",
+     [](const ItemWriter& to) { to.out.sample().value(to.view.reading && std::ranges::none_of(to.view.reading->devices, has_failed)); }},
     {"scrape_duration_seconds", report::gauge("seconds"), "Time that the last reading took.", write_reading_duration},
     {"ibqueryerrors_duration_seconds", report::gauge("seconds"), "Time that the last reading took: ibqueryerrors is not run.",
      write_reading_duration},

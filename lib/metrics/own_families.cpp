@@ -105,13 +105,12 @@ void write_wait(const ItemWriter& to) {
   });
 }
 
-constexpr FamilyColumn wait_column{"transmit_wait_ratio", report::gauge("ratio"),
-                                   "Share of the time between the last two readings in which the port had data and sent none.", write_wait};
-
 /// What is ours of the counters of one kind of devices.
 void add_port_families(std::vector<Family>& to, const Exported& exported, Items items) {
   const FamilyGroup of_port = group_of(items, "port_", select_errors, true);
-  to.emplace_back(of_port, wait_column);
+  to.emplace_back(of_port,
+                  FamilyColumn{"transmit_wait_ratio", report::gauge("ratio"),
+                               "Share of the time between the last two readings in which the port had data and sent none.", write_wait});
   if (!exported.details) return;
   for (std::size_t at = 0; at < counters::columns.size(); ++at) {
     const bool is_ours = counters::columns[at].source == counters::Source::discard_details && exported.names == Names::treydock;

@@ -451,7 +451,7 @@ async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const su
                             ReadingOptions options) {
   async::Loop& loop = co_await async::current_loop;
   mad::Pace pace(loop, options.per_second, [] { return std::uint64_t{0}; });
-  mad::PacedTransactor paced(transactor, pace);
+  mad::PacedTransactor paced(transactor, &pace);
   Reader reader(into, paced, subnet, ports, options);
   co_await reader.run();
 }

@@ -22,22 +22,13 @@
 
 namespace ib::tools {
 namespace routes {
-namespace {
 
 using subnet::PortIndex;
-
-Lid last_lid(const std::vector<routing::DestinationLid>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
-
-std::size_t sender_of(const routing::Network& network, const routing::DestinationLid& at) {
-  return at.is_switch() ? network.hosts().size() + at.at : at.host;
-}
-
-}  // namespace
 
 Tables::Tables(const subnet::Subnet& subnet, bool with_switches)
     : network(subnet),
       destinations(network.destinations(with_switches)),
-      linear(network.switches().size(), last_lid(destinations)),
+      linear(network.switches().size(), destinations.empty() ? Lid{0} : destinations.back().lid),
       adaptive(routing::unread_adaptive_routing(network)),
       multicast(network.switches().size()),
       lanes(network.switches().size()) {}
@@ -127,9 +118,10 @@ async::Task<> read_paths(Stack& stack, Tables& tables, bool with_switches, std::
       if (why.empty()) why = error.message();
       if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // the SA would not answer the other queries either
     }
+    const std::size_t sender = from.is_switch() ? network.hosts().size() + from.at : from.host;
     for (const sa::PathRecord& record : records) {
       const std::size_t to = tables.number_of(record.dlid);
-      if (to != routing::none) tables.levels.set(sender_of(network, from), to, record.sl);
+      if (to != routing::none) tables.levels.set(sender, to, record.sl);
     }
   }
 }
@@ -173,7 +165,12 @@ class CheckRoutes final : public Command {
     if (checks_.topology && checks_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
     if (checks_.topology && session.host().options().from) throw UsageError("--topology and --from exclude each other");
     Fabric fabric;
-    co_await read_fabric(session, fabric);
+    if (checks_.topology) {
+      load_fabric(*checks_.topology, fabric);
+      fabric.names = session.manners().node_name_map();
+    } else {
+      co_await discover(session, checks_.discovery, fabric);
+    }
     Tables tables(fabric.subnet, checks_.switches);
     co_await read(session.stack(), fabric, tables);
     RouteFindings found(tables);
@@ -189,15 +186,6 @@ class CheckRoutes final : public Command {
   }
 
  private:
-  async::Task<> read_fabric(Session& session, Fabric& fabric) {
-    if (!checks_.topology) {
-      co_await discover(session, checks_.discovery, fabric);
-      co_return;
-    }
-    load_fabric(*checks_.topology, fabric);
-    fabric.names = session.manners().node_name_map();
-  }
-
   async::Task<> read(Stack& stack, Fabric& fabric, Tables& tables) const {
     if (checks_.sls) tables.levels = routing::ServiceLevels(*checks_.sls);
     if (checks_.psl) warn(stack.host().log(), read_level_file(*checks_.psl, tables, checks_.switches));

@@ -31,8 +31,7 @@ class TableTaker {
     tables_.has_multicast_file = tables_.has_multicast_file || table.multicast;
     const SwitchIndex at = find(table);
     if (at == routing::none) {
-      ++strangers_;
-      if (strangers_ == 1) first_stranger_ = table.line;
+      if (strangers_++ == 0) first_stranger_ = table.line;
       return;
     }
     taken_.emplace(at, table.multicast);
@@ -40,9 +39,9 @@ class TableTaker {
     table.multicast ? take_groups(at, table) : take_routes(at, table);
   }
   /// To be called after the last table. Returns the switches that have tables in the file.
-  const Taken& finish() {
+  Taken finish() {
     for (SwitchIndex at = 0; is_whole_ && at < tables_.network.switches().size(); ++at) tables_.multicast.set_known(at);
-    return taken_;
+    return std::move(taken_);
   }
   std::vector<std::string> remarks() const {
     std::vector<std::string> all;
@@ -128,8 +127,7 @@ std::vector<std::string> read_table_files(const std::vector<std::string>& files,
         formats::read_forwarding_text(file, [&taker](StoredForwardingTable&& table) { taker.take(table); });
     remarks.insert(remarks.end(), found.begin(), found.end());
     for (std::string& remark : taker.remarks()) remarks.push_back(std::move(remark));
-    Taken taken = taker.finish();
-    before.merge(taken);
+    before.merge(taker.finish());
   }
   tables.multicast.finish();
   return remarks;

@@ -107,7 +107,8 @@ class Export final : public Command {
       report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
     }
     if (!emit.json())
-      metrics::write_history(views, exported_, metrics::constant_labels(labels_), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
+      metrics::write_history(views, exported_, metrics::constant_labels(labels_), timestamps_,
+                             [&emit](std::string_view text) { emit.text().write(text); });
     emit(report);
     emit.raise(report.status());
   }

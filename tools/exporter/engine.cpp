@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <tuple>
+
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "subnet/sweep/discovery.hpp"
@@ -20,10 +22,6 @@ constexpr std::chrono::seconds reading_patience{10};
 
 /// The end port is not the same any more: its LID, its state or its subnet manager has changed.
 struct PortChanged {};
-
-bool is_same_port(const smp::PortInfo& before, const smp::PortInfo& now) {
-  return before.lid == now.lid && before.lmc == now.lmc && before.master_sm_lid == now.master_sm_lid && before.port_state == now.port_state;
-}
 
 SweepCauses::Cause cause_of(const subnet::Subnet& subnet, PortIndex port) {
   return {metrics::device_guid(subnet, port), subnet.port(port).number};
@@ -95,20 +93,17 @@ async::Task<> Engine::run() {
 async::Task<> Engine::live() {
   stack_.require_link();
   stack_.open();
-  co_await resume_polls();
+  if (view_
+          .reading) {  // it is polled until the fabric is swept and read again, which takes long where a new subnet manager does not answer
+    auto reader = std::make_shared<FabricReader>(stack_, pace_ ? &*pace_ : nullptr, view_.reading->fabric, options_);
+    const bool is_same_fabric = co_await reader->is_at_its_place();
+    if (is_same_fabric) published_reader_ = std::move(reader);
+  }
   async::TaskGroup group(loop_);
   group.spawn(read_in_rounds());
   group.spawn(poll_states());
   if (options_.phy) group.spawn(read_phy_in_rounds());
   co_await group.join();
-}
-
-/// Polls what is published already until it is swept and read again, which takes long where the new subnet manager does not answer yet.
-async::Task<> Engine::resume_polls() {
-  if (!view_.reading) co_return;
-  auto reader = std::make_shared<FabricReader>(stack_, pace_ ? &*pace_ : nullptr, view_.reading->fabric, options_);
-  const bool is_same_fabric = co_await reader->is_at_its_place();
-  if (is_same_fabric) published_reader_ = std::move(reader);
 }
 
 async::Task<> Engine::read_in_rounds() {
@@ -118,7 +113,10 @@ async::Task<> Engine::read_in_rounds() {
     if (is_sweep_due()) co_await sweep();
     co_await round();
     while (next <= loop_.now()) next += times_.interval;
-    while (loop_.now() < next && !is_sweep_due()) co_await wake_.until(next_wake(next));
+    while (loop_.now() < next && !is_sweep_due()) {
+      const async::Time wake = std::min({next, last_sweep_ + times_.sweep, causes_.due(last_sweep_)});
+      co_await wake_.until(wake);
+    }
   }
 }
 
@@ -136,7 +134,12 @@ async::Task<> Engine::sweep() {
   last_sweep_ = loop_.now();
   causes_.sweep_took(reader_->fabric()->took);
   ++view_.exporter.sweeps;
-  take_silence(*reader_->fabric());
+  const metrics::SweptFabric& fabric = *reader_->fabric();
+  for (const subnet::Failure& failure : fabric.failures) {  // what did not answer is missing, with all behind it, until the next sweep
+    if (failure.kind != subnet::Failure::Kind::no_answer) continue;
+    const Guid guid = failure.node == subnet::none ? Guid{} : fabric.subnet.node(failure.node).guid();
+    want_sweep({guid, static_cast<unsigned>(failure.port)}, SweepCauses::Trigger::silence);
+  }
 }
 
 async::Task<> Engine::round() {
@@ -166,8 +169,13 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   const bool has_new_fabric = !view_.reading || view_.reading->fabric != reading->fabric;
   if (has_new_fabric) place_phy_on(reading->fabric);
   if (!keeps) view_.findings = find(view_.reading.get(), *reading, view_.managers.get(), is_phy_old() ? nullptr : view_.phy.get());
-  if (view_.reading) take_link_counts(*view_.reading, *reading);
-  view_.waits = view_.reading ? find_waits(*view_.reading, *reading) : nullptr;
+  view_.waits.reset();
+  if (view_.reading) {  // a link that went down or retrained between the two may end elsewhere now, or run at another rate
+    const std::vector<PortIndex> ports = find_new_links(*view_.reading, *reading);
+    has_new_links_ = !ports.empty();
+    for (const PortIndex port : ports) want_sweep(cause_of(reading->fabric->subnet, port));
+    view_.waits = find_waits(*view_.reading, *reading);
+  }
   view_.reading = std::move(reading);
   view_.states = std::move(states);
   view_.exporter.is_last_round_lost = false;
@@ -250,22 +258,6 @@ void Engine::take_failures(const Reading& reading) {
   note("twins", line, "no GUID is claimed twice");
 }
 
-/// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
-void Engine::take_link_counts(const Reading& before, const Reading& now) {
-  const std::vector<PortIndex> ports = find_new_links(before, now);
-  has_new_links_ = !ports.empty();
-  for (const PortIndex port : ports) want_sweep(cause_of(now.fabric->subnet, port));
-}
-
-/// What did not answer the sweep is missing in it, with all behind it, until the next one.
-void Engine::take_silence(const metrics::SweptFabric& fabric) {
-  for (const subnet::Failure& failure : fabric.failures) {
-    if (failure.kind != subnet::Failure::Kind::no_answer) continue;
-    const Guid guid = failure.node == subnet::none ? Guid{} : fabric.subnet.node(failure.node).guid();
-    want_sweep({guid, static_cast<unsigned>(failure.port)}, SweepCauses::Trigger::silence);
-  }
-}
-
 async::Task<> Engine::poll_states() {
   co_await check_port();
   async::Time begun = loop_.now();
@@ -308,11 +300,10 @@ async::Task<> Engine::check_port() {
   const path::Path here = stack_.here();
   const mad::Result<smp::PortInfo> info = co_await stack_.lowest_transactor().try_subn_get<smp::PortInfo>(here);
   if (!info) co_return;
-  if (port_info_ && !is_same_port(*port_info_, *info)) {
-    port_info_ = *info;
-    throw PortChanged();
-  }
+  const auto facts = [](const smp::PortInfo& of) { return std::tuple(of.lid, of.lmc, of.master_sm_lid, of.port_state); };
+  const bool has_changed = port_info_ && facts(*port_info_) != facts(*info);
   port_info_ = *info;
+  if (has_changed) throw PortChanged();
 }
 
 void Engine::close() {
@@ -364,10 +355,6 @@ void Engine::sweep_now() {
 bool Engine::is_sweep_due() const {
   const async::Time now = loop_.now();
   return !reader_ || is_sweep_urgent_ || now - last_sweep_ >= times_.sweep || now >= causes_.due(last_sweep_);
-}
-
-async::Time Engine::next_wake(async::Time next_round) const {
-  return std::min({next_round, last_sweep_ + times_.sweep, causes_.due(last_sweep_)});
 }
 
 std::uint64_t Engine::mads_sent() const {

@@ -62,20 +62,9 @@ struct Senders {
         urgent_smps(stack.smp_transactor(), pace, mad::Pace::Urgency::urgent),
         gmps(stack.transactor(), pace) {}
 
-  class Sender {
-   public:
-    Sender(mad::Transactor& of, mad::Pace* pace, mad::Pace::Urgency urgency = mad::Pace::Urgency::usual) : direct_(of) {
-      if (pace != nullptr) paced_.emplace(of, *pace, urgency);
-    }
-    mad::Transactor& operator()() { return paced_ ? *paced_ : direct_; }
-
-   private:
-    mad::Transactor& direct_;
-    std::optional<mad::PacedTransactor> paced_;
-  };
-  Sender lowest;             ///< for sweeps
-  Sender smps, urgent_smps;  ///< the latter for polls, which do not wait for a sweep or a reading
-  Sender gmps;
+  mad::PacedTransactor lowest;             ///< for sweeps
+  mad::PacedTransactor smps, urgent_smps;  ///< the latter for polls, which do not wait for a sweep or a reading
+  mad::PacedTransactor gmps;
 };
 
 class FabricReader {
@@ -116,7 +105,6 @@ class FabricReader {
   async::Task<> try_node(NodeIndex node, PortIndex port, std::set<NodeIndex>& answered);
   async::Task<> read_ticks(metrics::CounterRound& round);
   async::Task<> read_tick(const metrics::Device& device);
-  async::Task<> read_fec_modes();
   async::Task<> check_devices(metrics::CounterRound& round);
   async::Task<> check_device(const metrics::Device& device, std::set<PortIndex>& moved, std::set<PortIndex>& mute);
 
@@ -124,8 +112,7 @@ class FabricReader {
   Senders senders_;
   std::shared_ptr<const metrics::SweptFabric> fabric_;
   path::Path start_;
-  bool hcas_, details_;
-  std::shared_ptr<const phy::VsKeys> vs_keys_;
+  ReaderOptions options_;
   subnet::PortPaths paths_;
   counters::KnownPmas pmas_;
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
@@ -245,7 +232,6 @@ class Engine {
 
  private:
   async::Task<> live();
-  async::Task<> resume_polls();
   async::Task<> read_in_rounds();
   async::Task<> poll_states();
   async::Task<> read_phy_in_rounds();
@@ -257,9 +243,7 @@ class Engine {
   void take_poll(const FabricReader& reader, std::shared_ptr<metrics::PortStates> known, const Polled& polled);
   void take_managers(std::shared_ptr<const metrics::Managers> managers);
   void take_failures(const metrics::Reading& reading);
-  void take_link_counts(const metrics::Reading& before, const metrics::Reading& now);
   void place_phy_on(const std::shared_ptr<const metrics::SweptFabric>& fabric);
-  void take_silence(const metrics::SweptFabric& fabric);
   void close();
   void lose(const Error& error);
   void forget_reading();
@@ -267,7 +251,6 @@ class Engine {
   void want_sweep(SweepCauses::Cause cause, SweepCauses::Trigger trigger = SweepCauses::Trigger::change);
   bool is_sweep_due() const;
   bool is_phy_old() const;
-  async::Time next_wake(async::Time next_round) const;
   std::uint64_t mads_sent() const;
   /// Logs a line about `about` if it differs from the last one: a state that lasts for hours is one line of the log. `line` is empty if all
   /// is well; then `well` is logged, if a line was logged before.

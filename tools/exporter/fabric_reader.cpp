@@ -60,9 +60,7 @@ FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const 
       senders_(stack, pace),
       fabric_(std::move(fabric)),
       start_(start_of(stack)),
-      hcas_(options.hcas),
-      details_(options.details),
-      vs_keys_(options.vs_keys),
+      options_(options),
       paths_(fabric_->subnet, start_) {}
 
 async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
@@ -75,7 +73,7 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
   subnet::DiscoverOptions discovery;
   discovery.needs.switch_infos = false;
   discovery.mlnx_extended_port_info = stack.host().options().mlnx_extended_port_info;
-  subnet::Discovered found = co_await subnet::discover(senders.lowest(), fabric->subnet, start, discovery);
+  subnet::Discovered found = co_await subnet::discover(senders.lowest, fabric->subnet, start, discovery);
   fabric->failures = std::move(found.failures);
   fabric->list_devices();
   auto reader = std::make_shared<FabricReader>(stack, pace, fabric, options);
@@ -88,9 +86,14 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
 }
 
 async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states, std::set<Guid> silent) {
-  metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, pmas_);
-  if (details_) {
-    if (!fec_modes_) co_await read_fec_modes();
+  metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), options_.hcas, options_.details, pmas_);
+  if (options_.details) {
+    if (!fec_modes_) {  // once: a link that gets another FEC mode retrains, and that causes a sweep
+      subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
+      std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
+      subnet::FecReading found = co_await subnet::read_fec_modes(senders_.smps, fabric_->subnet, std::move(ports), std::move(options));
+      fec_modes_ = std::make_shared<const subnet::FecModes>(std::move(found.modes));
+    }
     round.read_fec(fec_modes_);
   }
   std::vector<NodeIndex> nodes = round.nodes();
@@ -114,7 +117,7 @@ async::Task<bool> FabricReader::is_at_its_place() {
   const PortIndex peer = subnet.start == subnet::none ? subnet::none : subnet.port(subnet.start).peer;
   if (peer == subnet::none) co_return false;
   const path::Path path = subnet::smp_path(subnet, subnet.port(peer).node, polling_start());
-  const mad::Result<smp::NodeInfo> info = co_await senders_.urgent_smps().try_subn_get<smp::NodeInfo>(path);
+  const mad::Result<smp::NodeInfo> info = co_await senders_.urgent_smps.try_subn_get<smp::NodeInfo>(path);
   co_return info && info->node_guid == subnet.node(subnet.port(peer).node).guid() && info->local_port_num == subnet.port(peer).number;
 }
 
@@ -131,7 +134,7 @@ async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector
   options.paths = &paths_;
   counters::ReadingPlan plan = round.plan();
   counters::PmaReadings readings =
-      co_await counters::read_pmas(senders_.gmps(), fabric_->subnet, std::move(nodes), std::move(plan), std::move(options));
+      co_await counters::read_pmas(senders_.gmps, fabric_->subnet, std::move(nodes), std::move(plan), std::move(options));
   round.take(std::move(readings.failures));
 }
 
@@ -161,18 +164,10 @@ async::Task<> FabricReader::try_node(NodeIndex node, PortIndex port, std::set<No
   std::optional<path::Path> path = paths_.gmp(port);
   if (!path) co_return;
   path->ib().retries = 0;
-  const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(senders_.gmps(), *path);
+  const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(senders_.gmps, *path);
   if (!support) co_return;
   pmas_.add(fabric_->subnet, node, *support);
   answered.insert(node);
-}
-
-/// Reads the FEC modes once: a link that gets another FEC mode retrains, and that causes a sweep.
-async::Task<> FabricReader::read_fec_modes() {
-  subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
-  subnet::FecReading found = co_await subnet::read_fec_modes(senders_.smps(), fabric_->subnet, std::move(ports), std::move(options));
-  fec_modes_ = std::make_shared<const subnet::FecModes>(std::move(found.modes));
 }
 
 /// Requests how long the ticks of PortXmitWait are, of devices whose counters were read for the first time.
@@ -191,7 +186,7 @@ async::Task<> FabricReader::read_tick(const metrics::Device& device) {
   pm::PortSamplesCtl wanted;
   wanted.port_select = std::max<std::uint8_t>(fabric_->subnet.port(device.port).number, 1);
   const mad::Result<pm::PortSamplesCtl> control =
-      co_await senders_.gmps().try_performance_get<pm::PortSamplesCtl>(*path, 0, std::move(wanted));
+      co_await senders_.gmps.try_performance_get<pm::PortSamplesCtl>(*path, 0, std::move(wanted));
   ticks_[device.port] = control ? std::optional<std::uint8_t>(control->tick) : std::nullopt;
 }
 
@@ -213,7 +208,7 @@ async::Task<> FabricReader::check_device(const metrics::Device& device, std::set
   const path::Path start = polling_start();
   path->ib().timeout = start.ib().timeout;
   path->ib().retries = mute_.contains(device.port) ? 0 : start.ib().retries;
-  const auto error = co_await counters::check_owner(senders_.smps(), *path, counters::owner_of(fabric_->subnet, device.port));
+  const auto error = co_await counters::check_owner(senders_.smps, *path, counters::owner_of(fabric_->subnet, device.port));
   if (!error) co_return;
   (dynamic_cast<const subnet::WrongNode*>(error.get()) != nullptr ? moved : mute).insert(device.port);
 }
@@ -231,7 +226,7 @@ async::Task<Polled> FabricReader::poll() {
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<PolledPort> poll = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
-  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps(), subnet, std::move(ports), options, poll);
+  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps, subnet, std::move(ports), options, poll);
   Polled polled;
   for (const auto& row : found.rows) {
     if (!row.value) continue;
@@ -255,16 +250,16 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
     if (subnet.port(port).has_info && subnet::is_mellanox(subnet.node(subnet.port(port).node).info)) ports.push_back(port);
   };
   for (const metrics::Device& device : fabric_->devices) {
-    if (hcas_ || device.is_switch) fabric_->each_port(device, take);
+    if (options_.hcas || device.is_switch) fabric_->each_port(device, take);
   }
   phy::ReadingOptions options;
   options.paths = &paths_;
   options.wanted = phy::ReadingScope::ports_and_environment;
   options.histogram = options.board = true;
   options.silent = &silent;
-  options.vs_keys = vs_keys_.get();
-  options.smps = &senders_.lowest();
-  phy::Reading found = co_await phy::read_phy(senders_.gmps(), subnet, std::move(ports), std::move(options));
+  options.vs_keys = options_.vs_keys.get();
+  options.smps = &senders_.lowest;
+  phy::Reading found = co_await phy::read_phy(senders_.gmps, subnet, std::move(ports), std::move(options));
   for (const phy::DeviceRow& device : found.devices) {
     unsigned& times = silences[subnet.node(device.node).guid()];
     times = device.state == phy::DeviceState::silent ? times + 1 : 0;
@@ -282,7 +277,7 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
   const subnet::SurveyQuestion<smp::SMInfo> read = [&](subnet::SurveyPort port) {
     return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
   };
-  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, read);
+  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps, subnet, std::move(ports), options, read);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {
     if (row.value) {

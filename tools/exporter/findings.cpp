@@ -85,35 +85,11 @@ void judge_sources(const Reading& now, const metrics::Managers* managers, health
   for (const Source unread : {Source::activity, Source::pkeys, Source::groups, Source::routes}) skip(unread);
 }
 
-/// Takes the registers of ports and the environment of switches. A port that was not read has no finding by them.
-void take_registers(const metrics::PhyReading& phy, health::Input& input) {
-  using health::Source;
-  input.phy = phy.table;
-  input.phy_before = phy.before;
-  input.source(Source::phy) = input.source(Source::environment) = {};
-  if (phy.before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
-}
-
 std::optional<metrics::Findings::End> end_of(const health::Place& place, const metrics::SweptFabric& fabric) {
   const subnet::Subnet& subnet = fabric.subnet;
   if (place.node == subnet::none) return std::nullopt;
   if (place.port == subnet::none) return metrics::Findings::End{subnet.node(place.node).info.port_guid, {}, fabric.name(place.node)};
   return metrics::Findings::End{metrics::device_guid(subnet, place.port), subnet.port(place.port).number, fabric.name(place.node)};
-}
-
-/// Sets the verdict that `ibtool health` has on these findings. Devices whose counters were not read, and what the sweep could not read,
-/// are a gap.
-void judge(const health::Diagnosis& diagnosis, const Reading& now, metrics::Findings& found) {
-  const auto unread = static_cast<std::size_t>(std::ranges::count_if(now.devices, metrics::has_failed));
-  const bool is_whole = unread == 0 && now.fabric->failures.empty() && !diagnosis.any_not_read();
-  const health::Verdict verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
-                                  : is_whole                                 ? health::Verdict::healthy
-                                                                             : health::Verdict::unknown;
-  health::VerdictFacts facts(verdict, diagnosis, now.fabric->subnet);
-  const std::size_t devices = now.devices.size();
-  if (unread > 0) facts.further_gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
-  found.verdict = verdict_text(facts);
-  found.is_unknown = verdict == health::Verdict::unknown;
 }
 
 std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std::shared_ptr<const metrics::SweptFabric> of) {
@@ -189,10 +165,25 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   if (now.fec_modes) input.fec_modes = *now.fec_modes;
   if (managers != nullptr) take_managers(*managers, fabric, input);
   judge_sources(now, managers, input);
-  if (phy != nullptr) take_registers(*phy, input);
+  if (phy != nullptr) {  // a port that was not read has no finding by its registers
+    input.phy = phy->table;
+    input.phy_before = phy->before;
+    input.source(health::Source::phy) = input.source(health::Source::environment) = {};
+    if (phy->before.is_read() && input.source(health::Source::window).state == CheckState::done) input.source(health::Source::blocks) = {};
+  }
   const health::Diagnosis diagnosis = health::examine(input, {});
   std::shared_ptr<metrics::Findings> found = flat(diagnosis, now.fabric);
-  judge(diagnosis, now, *found);
+  // The verdict as `ibtool health` gives it: devices whose counters were not read, and what the sweep could not read, are a gap.
+  const auto unread = static_cast<std::size_t>(std::ranges::count_if(now.devices, metrics::has_failed));
+  const bool is_whole = unread == 0 && fabric.failures.empty() && !diagnosis.any_not_read();
+  const health::Verdict verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
+                                  : is_whole                                 ? health::Verdict::healthy
+                                                                             : health::Verdict::unknown;
+  health::VerdictFacts facts(verdict, diagnosis, fabric.subnet);
+  const std::size_t devices = now.devices.size();
+  if (unread > 0) facts.further_gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
+  found->verdict = verdict_text(facts);
+  found->is_unknown = verdict == health::Verdict::unknown;
   return found;
 }
 

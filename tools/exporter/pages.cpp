@@ -60,23 +60,6 @@ std::string when(metrics::WallTime time, std::chrono::nanoseconds took, metrics:
   return fmt::format("{} ({:.0f} s ago, took {:.3f} s)", utc_text(time), ago, std::chrono::duration<double>(took).count());
 }
 
-std::vector<std::string> unread(const metrics::Reading& reading, bool are_switches) {
-  using Outcome = metrics::DeviceReading::Outcome;
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < reading.devices.size(); ++at) {
-    const metrics::Device& device = reading.fabric->devices[at];
-    const Outcome outcome = reading.devices[at].outcome;
-    if (device.is_switch != are_switches || !metrics::has_failed(reading.devices[at])) continue;
-    const std::string_view how = outcome == Outcome::silent    ? "silent"
-                                 : outcome == Outcome::refused ? "refused"
-                                 : outcome == Outcome::moved   ? "another device has its LID"
-                                 : outcome == Outcome::unowned ? "it does not identify itself"
-                                                               : "read in part";
-    lines.push_back(fmt::format("0x{:016x} {}: {}", device.guid.value, reading.fabric->name(device.node), how));
-  }
-  return lines;
-}
-
 /// The verdict, with the worst level as its class: what is not read is at least a warning.
 void add_verdict(std::string& page, const metrics::View& view) {
   if (!view.reading && view.shown_findings() != nullptr) {
@@ -105,9 +88,21 @@ void add_findings(std::string& page, const metrics::View& view) {
 }
 
 void add_troubles(std::string& page, const metrics::Reading& reading) {
+  using Outcome = metrics::DeviceReading::Outcome;
   const metrics::SweptFabric& fabric = *reading.fabric;
   for (const bool are_switches : {true, false}) {
-    const std::vector<std::string> lines = unread(reading, are_switches);
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < reading.devices.size(); ++at) {
+      const metrics::Device& device = fabric.devices[at];
+      const Outcome outcome = reading.devices[at].outcome;
+      if (device.is_switch != are_switches || !metrics::has_failed(reading.devices[at])) continue;
+      const std::string_view how = outcome == Outcome::silent    ? "silent"
+                                   : outcome == Outcome::refused ? "refused"
+                                   : outcome == Outcome::moved   ? "another device has its LID"
+                                   : outcome == Outcome::unowned ? "it does not identify itself"
+                                                                 : "read in part";
+      lines.push_back(fmt::format("0x{:016x} {}: {}", device.guid.value, fabric.name(device.node), how));
+    }
     add_list(page, are_switches ? "Switches whose counters were not read" : "Ports of channel adapters whose counters were not read",
              lines.size(), [&lines](std::size_t at) { return html(lines[at]); });
   }
@@ -174,6 +169,8 @@ struct Mark {
   auto operator<=>(const Mark&) const = default;
 };
 
+/// A small picture of a fabric as an SVG element: its switches in tiers by how far they are from hosts, the links between them, and which
+/// of these have findings. A tier of a large fabric has one mark for several switches, so that the size is bounded.
 class Picture {
  public:
   Picture(const metrics::SweptFabric& fabric, const metrics::PortStates& states) : fabric_(fabric), states_(states) {
@@ -328,8 +325,7 @@ std::uint8_t selected_by(const Request& request) {
       throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", in_quotes(value)));
     selected |= found->second;
   }
-  if (selected == 0) return metrics::select_all;
-  return static_cast<std::uint8_t>(selected);
+  return selected == 0 ? std::uint8_t{metrics::select_all} : static_cast<std::uint8_t>(selected);
 }
 
 const Engine& engine_of(const Request& request, const LocalPorts& ports) {
@@ -337,12 +333,6 @@ const Engine& engine_of(const Request& request, const LocalPorts& ports) {
   const auto found = name.empty() ? ports.begin() : std::ranges::find(ports, name, &LocalPort::name);
   if (found != ports.end()) return *found->engine;
   throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), fmt::join(std::views::transform(ports, &LocalPort::name), ", ")));
-}
-
-/// A small picture of a fabric as an SVG element: its switches in tiers by how far they are from hosts, the links between them, and which
-/// of these have findings. A tier of a large fabric has one mark for several switches, so that the size is bounded. Empty without switches.
-std::string tier_picture(const metrics::SweptFabric& fabric, const metrics::PortStates& states, const metrics::Findings* findings) {
-  return fabric.switch_count == 0 ? std::string() : Picture(fabric, states).draw(findings);
 }
 
 }  // namespace
@@ -353,7 +343,7 @@ std::string front_page(const metrics::View& view, metrics::WallTime now) {
   add_findings(page, view);
   if (view.reading) {
     add_troubles(page, *view.reading);
-    page += tier_picture(*view.reading->fabric, *view.states, view.findings.get());
+    if (view.reading->fabric->switch_count != 0) page += Picture(*view.reading->fabric, *view.states).draw(view.findings.get());
   }
   page += "<table>\n";
   if (view.reading) {

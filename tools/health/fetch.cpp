@@ -24,16 +24,11 @@ namespace {
 
 using phy::Part;
 
-/// Whether the file that answers was written without the registers of a device.
-bool has_no_registers(phy::DeviceState state) { return state == phy::DeviceState::not_read || state == phy::DeviceState::other_vendor; }
-
 std::vector<PortIndex> ports_with_registers(const Subnet& subnet, const Scope& scope) {
-  std::vector<PortIndex> ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+  return subnet.ports_where([&](PortIndex at) {
     const subnet::Port& port = subnet.port(at);
-    if (port.number != 0 && port.has_info && scope.has_port(at) && subnet::is_mellanox(subnet.node(port.node).info)) ports.push_back(at);
-  }
-  return ports;
+    return port.number != 0 && port.has_info && scope.has_port(at) && subnet::is_mellanox(subnet.node(port.node).info);
+  });
 }
 
 phy::ReadingOptions options_for(HealthRun& run) {
@@ -105,12 +100,6 @@ async::Task<> read_planes(HealthRun& run, const std::vector<PortIndex>& ports) {
   }
 }
 
-phy::Parts parts_for(const Subnet& subnet, const std::vector<PortIndex>& ports) {
-  const bool any_up = std::ranges::any_of(ports, [&subnet](PortIndex at) { return subnet.port(at).is_link_up(); });
-  const phy::Parts down = phy::parts_of(Part::troubleshooting, Part::module, Part::link_down);
-  return any_up ? static_cast<phy::Parts>(down | phy::parts_of(Part::statistics)) : down;
-}
-
 constexpr std::size_t most_phy_requests = 40;  // of a run without --phy
 
 /// The first of these ports whose requests, and those for the GeneralInfo of their devices, are at most most_phy_requests. Before a VS_Key
@@ -131,16 +120,6 @@ std::vector<PortIndex> affordable(const Subnet& subnet, const phy::VsKeys& keys,
 }
 
 constexpr std::size_t longest_list = std::size_t{1} << 22;  // bytes
-
-bool is_file(const std::string& name) {
-  struct stat status {};
-  return name.find('/') != std::string::npos || (::stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode));
-}
-
-struct HostsFound {
-  std::set<NodeIndex> nodes;
-  std::set<std::string> missing;
-};
 
 /// Finds the word of --nodes that means a host: its name, in any case, with or without its domain, or a pattern that fits.
 class HostWords {
@@ -168,27 +147,6 @@ class HostWords {
   std::vector<std::pair<subnet::NameWord, std::string>> patterns_;
 };
 
-HostsFound find_hosts(const Subnet& subnet, const HealthRequest& wanted) {
-  HostsFound found{{}, wanted.hosts};
-  const HostWords words(wanted.hosts);
-  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    const std::string host = wanted.host_names.host_of(subnet.node(at));
-    const std::string word = host.empty() ? std::string() : words.find(host);
-    if (word.empty()) continue;
-    found.nodes.insert(at);
-    found.missing.erase(word);
-  }
-  return found;
-}
-
-/// `is_whole`: everything answered.
-subnet::Failure missing_host(const std::string& host, bool is_whole) {
-  return {.kind = subnet::Failure::Kind::no_record,
-          .attribute = "NodeDescription",
-          .why = fmt::format("the host {} {}is not in the fabric", in_quotes(host), is_whole ? "" : "does not answer, or "),
-          .error = {}};
-}
-
 /// Warns of names that several machines have, all of which are looked at.
 void report_shared_names(const Host& host, const Subnet& subnet, const HealthRequest& wanted, const std::set<NodeIndex>& nodes) {
   const Machines machines(subnet, wanted.host_names);
@@ -202,14 +160,26 @@ void report_shared_names(const Host& host, const Subnet& subnet, const HealthReq
 }
 
 async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const HealthRequest& wanted) {
-  const HostsFound found = find_hosts(fabric.subnet, wanted);
+  std::set<NodeIndex> nodes;
+  std::set<std::string> missing = wanted.hosts;
+  const HostWords words(wanted.hosts);
+  for (NodeIndex at = 0; at < fabric.subnet.nodes().size(); ++at) {
+    const std::string host = wanted.host_names.host_of(fabric.subnet.node(at));
+    const std::string word = host.empty() ? std::string() : words.find(host);
+    if (word.empty()) continue;
+    nodes.insert(at);
+    missing.erase(word);
+  }
   const bool is_whole = fabric.failures.empty();
-  if (found.nodes.empty() && !is_whole)
+  if (nodes.empty() && !is_whole)
     throw Error("--nodes: none of these hosts answers; parts of the fabric did not, and may be theirs (see also --host-regex)");
-  if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
-  report_shared_names(stack.host(), fabric.subnet, wanted, found.nodes);
+  if (nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
+  report_shared_names(stack.host(), fabric.subnet, wanted, nodes);
   subnet::Failures failures;
-  for (const std::string& host : found.missing) failures.push_back(missing_host(host, is_whole));
+  for (const std::string& host : missing) {
+    std::string why = fmt::format("the host {} {}is not in the fabric", in_quotes(host), is_whole ? "" : "does not answer, or ");
+    failures.push_back({.kind = subnet::Failure::Kind::no_record, .attribute = "NodeDescription", .why = std::move(why), .error = {}});
+  }
 
   const routing::Network network(fabric.subnet);
   routing::LinearTables tables(network.switches().size(), network.last_lid());
@@ -219,7 +189,7 @@ async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const HealthRequ
   subnet::Failures unread = co_await routing::read_tables(stack.transactor(), network, std::move(switches), to, options);
   std::ranges::move(unread, std::back_inserter(failures));
   add_failures(stack.host(), fabric, std::move(failures));
-  co_return scope_between(network, tables, found.nodes);
+  co_return scope_between(network, tables, nodes);
 }
 
 // The physical layer: registers of ports, temperatures and fans, planes, and whether ports were taken out of use. Failures of these
@@ -255,7 +225,8 @@ async::Task<LastPhy> read_phy_sources(HealthRun& run) {
   options.silent = &run.silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);
   phy::Reading found = co_await phy::read_phy(run.stack.transactor(), run.fabric.subnet, std::move(ports), std::move(options));
-  if (run.stack.host().options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {
+  const auto is_unread = [](phy::DeviceState of) { return of == phy::DeviceState::not_read || of == phy::DeviceState::other_vendor; };
+  if (run.stack.host().options().from && std::ranges::all_of(found.devices, is_unread, &phy::DeviceRow::state)) {
     run.input.phy_ports.clear();
     run.input.environment_nodes.clear();
     for (const Source source : {Source::phy, Source::environment})
@@ -282,7 +253,9 @@ async::Task<> explain_by_phy(HealthRun& run, Diagnosis& diagnosis) {
   if (ports.empty()) co_return;
   co_await read_service_levels_once(run);
   phy::ReadingOptions options = options_for(run);
-  options.parts = parts_for(run.fabric.subnet, ports);
+  options.parts = phy::parts_of(Part::troubleshooting, Part::module, Part::link_down);
+  const auto is_up = [&run](PortIndex at) { return run.fabric.subnet.port(at).is_link_up(); };
+  if (std::ranges::any_of(ports, is_up)) options.parts = static_cast<phy::Parts>(options.parts | phy::parts_of(Part::statistics));
   options.most_requests = most_phy_requests;
   options.tries_once = true;
   phy::Reading found = co_await phy::read_phy(run.stack.transactor(), run.fabric.subnet, std::move(ports), std::move(options));
@@ -299,11 +272,13 @@ async::Task<> read_counters(HealthRun& run, CounterReadings& readings, bool is_l
   if (is_last) readings.name_former_peers(run.fabric.subnet, run.input.former_peers);
 }
 
+bool reads_twice(const HealthRun& run) {
+  return run.earlier == nullptr && !run.stack.host().options().from && !run.wanted.since && run.wanted.interval != 0.0;
+}
+
 /// The number of readings of the counters: 0, 1 or 2. Sets the reason if it is not 2.
 unsigned count_readings(HealthRun& run) {
-  if (run.wanted.since) return 2;
-  const bool is_stored = run.stack.host().options().from.has_value();
-  if (!is_stored && run.wanted.interval != 0.0) return 2;
+  if (run.wanted.since || reads_twice(run)) return 2;
   run.input.skip(Source::window, run.wanted.interval == 0.0 ? "--interval 0 takes one reading"
                                                             : "one snapshot has states only: give an earlier one with --since");
   return lacks_part(run, "counters", Source::counters, "counters") && lacks_part(run, "counters", Source::window, "counters") ? 0 : 1;
@@ -361,23 +336,15 @@ async::Task<> read_fec(HealthRun& run) {
   if (run.input.fec_modes.empty()) run.input.not_read(Source::fec, "no FEC mode could be read");
 }
 
-bool reads_twice(const HealthRun& run) {
-  return run.earlier == nullptr && !run.stack.host().options().from && !run.wanted.since && run.wanted.interval != 0.0;
-}
-
-void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, std::set<NodeIndex>& silent) {
-  for (const phy::DeviceRow& device : before.devices) {
-    const NodeIndex node = device.state == phy::DeviceState::silent ? pairs.node_now(device.node) : subnet::none;
-    if (node != subnet::none) silent.insert(node);
-  }
-}
-
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
 async::Task<> read_registers(HealthRun& run) {
   std::optional<subnet::Counterparts> pairs;
   if (run.earlier != nullptr && run.earlier->phy != nullptr && run.earlier->model != nullptr) {
     pairs.emplace(run.fabric.subnet, *run.earlier->model);
-    add_silent(*run.earlier->phy, *pairs, run.silent);
+    for (const phy::DeviceRow& device : run.earlier->phy->devices) {
+      const NodeIndex node = device.state == phy::DeviceState::silent ? pairs->node_now(device.node) : subnet::none;
+      if (node != subnet::none) run.silent.insert(node);
+    }
   }
   LastPhy now = co_await read_phy_sources(run);
   if (pairs) run.input.phy_before = {run.earlier->phy, run.fabric.subnet, *pairs};
@@ -398,8 +365,7 @@ async::Task<> read_sources(HealthRun& run) {
   const auto needs = [&run](Source source) { return run.needs(source); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(run);
   std::optional<EarlierManagers> managers;
-  const bool watches_managers = run.earlier == nullptr && !run.stack.host().options().from && !wanted.since &&
-                                wanted.interval.value_or(usual_interval) >= least_window.count();
+  const bool watches_managers = reads_twice(run) && wanted.interval.value_or(usual_interval) >= least_window.count();
   if (needs(Source::activity)) {
     if (wanted.since) {
       managers = co_await managers_in_file(run.stack, *wanted.since);
@@ -439,7 +405,9 @@ async::Task<> read_sources(HealthRun& run) {
 }  // namespace
 
 std::set<std::string> read_hosts(const std::string& text) {
-  std::set<std::string> hosts = expand_hosts(is_file(text) ? read_regular_file(text, longest_list) : text);
+  struct stat status {};
+  const bool is_file = text.find('/') != std::string::npos || (::stat(text.c_str(), &status) == 0 && S_ISREG(status.st_mode));
+  std::set<std::string> hosts = expand_hosts(is_file ? read_regular_file(text, longest_list) : text);
   if (hosts.empty()) throw UsageError("--nodes: no host is named");
   return hosts;
 }

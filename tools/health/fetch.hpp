@@ -322,7 +322,6 @@ class HealthReport final : public FabricReport {
   VerdictFacts facts() const { return {verdict(), diagnosis_, fabric.subnet, wanted_.host_names, scope_}; }
 
   void visit(report::Sink& sink, const Findings& findings) const;
-  void visit_checks(report::Sink& sink) const;
 
   bool is_brief(const Finding& finding) const;
   /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.

@@ -35,14 +35,6 @@ namespace {
 
 using Surveyed = subnet::Surveyed<smp::SMInfo>;
 
-std::vector<PortIndex> manager_ports(const Subnet& subnet) {
-  std::vector<PortIndex> ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    if (subnet::may_have_manager(subnet, at)) ports.push_back(at);
-  }
-  return ports;
-}
-
 EarlierManagers earlier_of(const Surveyed& found, const Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
@@ -127,11 +119,6 @@ struct Pkeys {
 constexpr std::size_t pkeys_per_block = 32;  // IBA 14.2.5.7
 constexpr std::size_t most_blocks = 8;       // of a port; a node may claim 2048 and fill them all
 
-bool enforces_pkeys(const subnet::Port& port) {
-  const smp::PortInfo info = port.info();
-  return info.partition_enforcement_inbound != 0 || info.partition_enforcement_outbound != 0;
-}
-
 bool is_host_port(const Subnet& subnet, PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   return subnet.node(port.node).kind() != NodeKind::sw && subnet::is_link_active(port);
@@ -139,15 +126,15 @@ bool is_host_port(const Subnet& subnet, PortIndex at) {
 
 /// End ports that are in use, subnet managers on switches, and switch ports that let nothing pass to hosts but what their table holds.
 std::vector<PortIndex> ports_with_pkeys(const Subnet& subnet) {
-  std::vector<PortIndex> ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+  return subnet.ports_where([&subnet](PortIndex at) {
     const subnet::Port& port = subnet.port(at);
     const bool is_switch = subnet.node(port.node).kind() == NodeKind::sw;
-    const bool manages = port.number == 0 && subnet::has_is_sm(port.info());
-    const bool is_gate = port.number != 0 && port.peer != subnet::none && is_host_port(subnet, port.peer) && enforces_pkeys(port);
-    if (is_switch ? manages || is_gate : is_host_port(subnet, at)) ports.push_back(at);
-  }
-  return ports;
+    const smp::PortInfo info = port.info();
+    const bool enforces = info.partition_enforcement_inbound != 0 || info.partition_enforcement_outbound != 0;
+    const bool manages = port.number == 0 && subnet::has_is_sm(info);
+    const bool is_gate = port.number != 0 && port.peer != subnet::none && is_host_port(subnet, port.peer) && enforces;
+    return is_switch ? manages || is_gate : is_host_port(subnet, at);
+  });
 }
 
 /// Reads the P_Keys of a port. Subnet managers fill tables from their beginning: a block without any is the end.
@@ -243,7 +230,7 @@ async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const Subnet&
   const subnet::SurveyQuestion<smp::SMInfo> question = [&](subnet::SurveyPort port) {
     return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
   };
-  std::vector<PortIndex> ports = manager_ports(subnet);
+  std::vector<PortIndex> ports = subnet.ports_where([&subnet](PortIndex at) { return subnet::may_have_manager(subnet, at); });
   for (const PortIndex port : further) {
     if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
   }

@@ -24,26 +24,26 @@ namespace {
 
 constexpr std::size_t longest_thresholds = std::size_t{1} << 20;  // bytes
 
+std::vector<std::string> check_ids() {
+  std::vector<std::string> ids;
+  for (const Check& check : all_checks()) ids.emplace_back(check.id);
+  return ids;
+}
+
 /// The checks in "link-slow,symbol-errors". Throws OptionError.
 std::vector<const Check*> checks_in(std::string_view text, std::string_view option) {
   std::vector<const Check*> checks;
   for (const std::string_view word : split_list(text)) {
     const Check* check = find_check(word);
     if (check == nullptr) {
-      std::vector<std::string_view> ids;
-      for (const Check& known : all_checks()) ids.push_back(known.id);
-      throw OptionError(fmt::format("option '{}': there is no check {}{}", option, in_quotes(word), did_you_mean(word, ids)));
+      const std::vector<std::string> ids = check_ids();
+      throw OptionError(fmt::format("option '{}': there is no check {}{}", option, in_quotes(word),
+                                    did_you_mean(word, std::vector<std::string_view>(ids.begin(), ids.end()))));
     }
     checks.push_back(check);
   }
   if (checks.empty()) throw OptionError(fmt::format("option '{}': no check is named", option));
   return checks;
-}
-
-std::vector<std::string> check_ids() {
-  std::vector<std::string> ids;
-  for (const Check& check : all_checks()) ids.emplace_back(check.id);
-  return ids;
 }
 
 /// --repeat: the report of one round after another, for as long as the process runs. A round sweeps the fabric and reads its counters once;
@@ -54,29 +54,26 @@ class Watch {
   Watch(Session& session, Emit& emit, const HealthRequest& wanted, StoredBaseline& stored)
       : session_(session), emit_(emit), wanted_(wanted), stored_(stored) {}
 
-  async::Task<> run(Interval interval) {
-    const auto once = [this](Round of) { return round(std::move(of.time)); };
-    co_await repeat(session_.stack(), emit_, interval, once);
+  async::Task<> round(std::string time) {
+    try {
+      co_await look(time);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      if (error.message() != lost_) session_.host().log().warning("the fabric cannot be reached, and is waited for: " + error.message());
+      lost_ = error.message();
+      close();
+    }
   }
 
  private:
-  async::Task<> round(std::string time) {
-    std::optional<Error> error;
-    try {
-      async::Task<> looked = look(time);
-      co_await std::move(looked);
-    } catch (const UsageError&) {
-      throw;
-    } catch (const Error& why) {
-      error = why;
-    }
-    if (error) lose(*error);
-  }
-
   async::Task<> look(const std::string& time) {
     if (std::exchange(is_closed_, false)) session_.host().reread();
     if (session_.stack().is_port_down()) {
-      report_down_port(time);
+      const DownPort down = examine_down_port(session_.stack(), wanted_);
+      emit_round(HealthReport(session_.stack(), wanted_, down), time);
+      lost_ = session_.stack().down_text();
+      close();
       co_return;
     }
     co_await session_.targets().find_names();
@@ -105,19 +102,9 @@ class Watch {
     target_ = target_now_;
   }
 
-  void report_down_port(const std::string& time) {
-    const DownPort down = examine_down_port(session_.stack(), wanted_);
-    emit_round(HealthReport(session_.stack(), wanted_, down), time);
-    lost_ = session_.stack().down_text();
-    close();
-  }
-
   /// TARGET is looked up in the first round. From then on it is the counterpart of the node of the round before.
   async::Task<Scope> scope_of(Fabric& now) {
-    if (!wanted_.target.given()) {
-      Scope scope = co_await find_scope(session_.stack(), now, wanted_);
-      co_return scope;
-    }
+    if (!wanted_.target.given()) co_return co_await find_scope(session_.stack(), now, wanted_);
     if (!before_) {
       target_now_ = target_node(now, wanted_);
       co_return scope_around(now.subnet, target_now_);
@@ -147,12 +134,6 @@ class Watch {
     }
     emit_.raise(report.status());
     emit_.flush();  // at once
-  }
-
-  void lose(const Error& error) {
-    if (error.message() != lost_) session_.host().log().warning("the fabric cannot be reached, and is waited for: " + error.message());
-    lost_ = error.message();
-    close();
   }
 
   /// Whether the end port has another LID, or another subnet manager, than the open stack knows, or may be Active by now.
@@ -269,7 +250,8 @@ class Health final : public Command {
     if (repeats_) {
       Watch watch(session, emit, wanted_, baseline);
       const Interval interval{wanted_.interval.value_or(usual_interval), count_};
-      co_await watch.run(interval);
+      const auto once = [&watch](Round of) { return watch.round(std::move(of.time)); };
+      co_await repeat(session.stack(), emit, interval, once);
       co_return;
     }
     Fabric fabric;

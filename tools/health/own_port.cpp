@@ -34,11 +34,6 @@ counters::CounterKey own_key(const Subnet& subnet) {
   return counters::counter_key(subnet, port.node, port.number);
 }
 
-std::chrono::milliseconds wall_milliseconds(async::Loop& loop, async::Time time) {
-  const std::chrono::system_clock::duration age = std::chrono::duration_cast<std::chrono::system_clock::duration>(loop.now() - time);
-  return std::chrono::duration_cast<std::chrono::milliseconds>((loop.clock().wall_time() - age).time_since_epoch());
-}
-
 /// Adds a counter of the file to a row. What this program does not know is passed over.
 void add_counter(counters::CounterRow& row, std::string_view name, unsigned bits, std::uint64_t value) {
   for (std::size_t column = 0; column < counters::counter_columns; ++column) {
@@ -48,11 +43,6 @@ void add_counter(counters::CounterRow& row, std::string_view name, unsigned bits
     row.known |= std::uint64_t{1} << column;
     row.counters[column] = value;
   }
-}
-
-/// Whether a file may be one of --state: as this or another version has written it, empty, or all zeros as after a loss of power.
-bool may_be_state(std::string_view text) {
-  return text.starts_with(family_of_files) || text.find_first_not_of('\0') == std::string_view::npos;
 }
 
 /// The row of the words that follow the head of a file, which ends with a line feed. Nothing if they are cut or damaged: of a row that
@@ -86,20 +76,15 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
                         session.host().end_port().device->node_description);
 }
 
-/// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
-Scope own_port(const Subnet& subnet) {
-  Scope scope{false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size(), true)};
-  scope.ports[subnet.start] = true;
-  return scope;
-}
-
 /// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is
 /// passed over. Returns why a reading of this port is passed over, because it is of an impossible time; else nothing. Throws as
 /// read_private_file() does.
 std::string load_state(const std::string& state, const Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
   const std::optional<std::string> text = read_private_file(state, longest_read);
   if (!text) return {};
-  if (!may_be_state(*text)) throw UsageError(fmt::format("{} holds something else than a state of ibtool health", in_quotes(state)));
+  // Files of --state are as this or another version has written them, empty, or all zeros as after a loss of power.
+  if (!text->starts_with(family_of_files) && text->find_first_not_of('\0') != std::string::npos)
+    throw UsageError(fmt::format("{} holds something else than a state of ibtool health", in_quotes(state)));
   if (text->size() > longest_state || !text->ends_with('\n')) return {};  // damaged: it is replaced
   std::istringstream words(*text);
   std::string kind, guid;
@@ -121,7 +106,9 @@ void save_state(const std::string& state, const Subnet& subnet, async::Loop& loo
   const counters::CounterKey key = own_key(subnet);
   const counters::CounterRow* row = history.last(key);
   if (row == nullptr) return;
-  const std::int64_t milliseconds = wall_milliseconds(loop, row->error_time).count();
+  const auto age = std::chrono::duration_cast<WallTime::duration>(loop.now() - row->error_time);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>((loop.clock().wall_time() - age).time_since_epoch()).count();
   std::string text = fmt::format("{} {} {} {}", kind_of_file, to_text(key.node), key.port, milliseconds);
   for (std::size_t column = 0; column < counters::counter_columns; ++column) {
     if (!row->is_known(column)) continue;
@@ -165,7 +152,8 @@ async::Task<> run_local(Session& session, Emit& emit, const HealthRequest& wante
   Fabric fabric;
   co_await read_own_link(session, fabric);
   const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
-  const Scope scope = own_port(fabric.subnet);
+  Scope scope{false, std::vector<bool>(fabric.subnet.ports().size()), std::vector<bool>(fabric.subnet.nodes().size(), true)};
+  scope.ports[fabric.subnet.start] = true;  // no path to the PMA of the other one is known
   Input input(fabric.subnet, fabric.failures, wanted.thresholds);
   EarlierRounds earlier{.counters = CounterReadings(CounterReadings::Cost::least)};
   counters::CounterHistory& history = earlier.counters.history();

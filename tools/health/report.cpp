@@ -92,8 +92,6 @@ Cell evidence_cell(const FindingLine& line) {
   return report::Nested{std::move(words), write};
 }
 
-// Their words stand in the dictionary of JSON.
-
 }  // namespace
 
 std::span<const report::Column<FindingLine>> finding_columns() {
@@ -146,7 +144,14 @@ void HealthReport::visit(report::Sink& sink, const Findings& findings) const {
     sink.value("ports_wanted", covered.ports.of);
   });
   report::Table<FindingLine>(finding_columns()).visit(sink, "findings", lines_of(*this, findings));
-  visit_checks(sink);
+  sink.objects("checks", diagnosis_.checks, [&](const CheckResult& result) {
+    sink.value("check", result.check->id);
+    sink.value("check_state", name(result.state));
+    sink.text_or_null("reason", result.reason);
+    sink.value("finding_count", result.finding_count);
+    result.ports ? sink.value("ports_read", result.ports->read) : sink.null("ports_read");
+    result.ports ? sink.value("ports_wanted", result.ports->of) : sink.null("ports_wanted");
+  });
   visit_failures(sink);
 }
 
@@ -191,17 +196,6 @@ void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) 
   sink.value("provable_error_ratio", evidence.provable_ratio);
 }
 
-void HealthReport::visit_checks(report::Sink& sink) const {
-  sink.objects("checks", diagnosis_.checks, [&](const CheckResult& result) {
-    sink.value("check", result.check->id);
-    sink.value("check_state", name(result.state));
-    sink.text_or_null("reason", result.reason);
-    sink.value("finding_count", result.finding_count);
-    result.ports ? sink.value("ports_read", result.ports->read) : sink.null("ports_read");
-    result.ports ? sink.value("ports_wanted", result.ports->of) : sink.null("ports_wanted");
-  });
-}
-
 /// Writes paragraphs, each broken once, to the width of the terminal.
 class Lines {
  public:
@@ -209,8 +203,10 @@ class Lines {
 
   /// A paragraph, `indent` columns from the left. Its first `marked` bytes are in a colour.
   void write(std::string_view text, std::size_t indent = 0, std::size_t marked = 0, std::string_view colour = {}) {
+    std::vector<std::string_view> parts{text};
+    if (terminal_.width) parts = wrap(text, std::max(*terminal_.width, narrowest) - indent - hanging);
     bool is_first = true;
-    for (const std::string_view line : parts(text, indent)) {
+    for (const std::string_view line : parts) {
       const std::size_t coloured = is_first && terminal_.has_colours ? std::min(marked, line.size()) : 0;
       out_.print("{:{}}{}{}{}{}\n", "", is_first ? indent : indent + hanging, coloured > 0 ? colour : "", line.substr(0, coloured),
                  coloured > 0 ? no_colour : "", line.substr(coloured));
@@ -223,35 +219,12 @@ class Lines {
  private:
   static constexpr std::size_t hanging = 2;  // columns by which lines after the first are indented more
 
-  std::vector<std::string_view> parts(std::string_view text, std::size_t indent) const {
-    if (!terminal_.width) return {text};
-    return wrap(text, std::max(*terminal_.width, narrowest) - indent - hanging);
-  }
-
   TextOut& out_;
   const Terminal& terminal_;
   std::size_t count_{};
 };
 
 namespace {
-
-/// With --nodes: the answer to the question whether these hosts wait for each other.
-void text_for_hosts(Lines& lines, const HealthRequest& wanted, const Diagnosis& diagnosis) {
-  if (wanted.hosts.empty() || !diagnosis.window_seconds) return;
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis.findings, is_congestion));
-  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
-}
-
-void text_window(Lines& lines, const Diagnosis& diagnosis) {
-  if (!diagnosis.provable_ratio) return;
-  const subnet::LinkRate& rate = diagnosis.slowest;
-  const Share& links = diagnosis.proven_links;
-  const std::string which = links.is_whole() ? std::string("a link")
-                                             : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
-  lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
-                          duration_text(*diagnosis.window_seconds), which, *diagnosis.provable_ratio, rate_text(rate),
-                          provable_ratio(bits_in(rate, day))));
-}
 
 /// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
 void text_alike(Lines& lines, const FindingText& words, const std::vector<const Finding*>& findings) {
@@ -305,8 +278,20 @@ void HealthReport::text(TextOut& out) const {
   const bool is_healthy = first_line_.empty() && verdict() == Verdict::healthy;
   const auto write_verdict = [&] { lines.write(first, 0, is_healthy ? first.find(':') : 0, good_colour); };
   write_verdict();
-  text_for_hosts(lines, wanted_, diagnosis_);
-  text_window(lines, diagnosis_);
+  if (!wanted_.hosts.empty() && diagnosis_.window_seconds) {  // whether they wait for each other
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));
+    lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
+  }
+  if (diagnosis_.provable_ratio) {
+    const subnet::LinkRate& rate = diagnosis_.slowest;
+    const Share& links = diagnosis_.proven_links;
+    const std::string which = links.is_whole()
+                                  ? std::string("a link")
+                                  : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
+    lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
+                            duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, rate_text(rate),
+                            provable_ratio(bits_in(rate, day))));
+  }
   text_findings(lines);
   text_not_looked_at(lines, diagnosis_);
   if (lines.is_long()) write_verdict();

@@ -193,16 +193,13 @@ class PartialScan {
     if (!route && !guid) co_return std::nullopt;
     Target target;
     target.word = route ? *route : *guid;
-    std::optional<path::Path> path;
     try {
       const Destination node = co_await stack.manners().smp_node(target);
-      path = node.path;
+      co_return node.path;
     } catch (const DiagsFailure&) {
-      // The failure is printed below.
-    }
-    if (!path)
       warn(stack.host().world(), "main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
-    co_return path;
+    }
+    co_return std::nullopt;
   }
   /// A file is always read as a whole. No port of this host is needed for it.
   async::Task<> read_stored(Session& session, LibibnetdiscFabric& fabric) const {

@@ -6,8 +6,8 @@
 
 #include "base/split.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/model/names.hpp"
 #include "path/parse.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/fabric.hpp"
@@ -191,7 +191,8 @@ class IbqueryerrorsDiags final : public Command {
     NodeIndex node = fabric.subnet.find_node(info->node_guid);
     if (node == subnet::none && known.beyond != 0) {
       fabric = LibibnetdiscFabric();
-      co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
+      const subnet::KnownNode itself{*info};
+      co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, itself);
       node = fabric.subnet.find_node(info->node_guid);
     }
     if (start.hops == 0 && known.beyond == 0) {

@@ -436,17 +436,15 @@ class IbtracertDiags final : public Command {
   }
 
   static async::Task<std::optional<Lid>> resolve(Stack& stack, std::string word, std::string_view what) {
-    std::optional<Lid> lid;
+    Target target;
+    target.word = word;
     try {
-      Target target;
-      target.word = word;
       const Destination node = co_await stack.manners().smp_node(target);
-      lid = node.path.ib().dlid;
+      co_return node.path.ib().dlid;
     } catch (const DiagsFailure&) {
-      // The caller has its own words for it.
+      warn(stack.host().world(), "get_route", fmt::format("can't resolve {} port {}", what, word));
     }
-    if (!lid) warn(stack.host().world(), "get_route", fmt::format("can't resolve {} port {}", what, word));
-    co_return lid;
+    co_return std::nullopt;
   }
 
   /// False if there is no way; stderr then has the reason.

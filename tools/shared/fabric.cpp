@@ -309,14 +309,6 @@ void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
   set.flag("--fdr10", options.fdr10, "Query Mellanox devices whether a link at QDR is one at FDR10.");
 }
 
-/// The node at which the sweep `part` began, in `whole`, or none. Of twins of a GUID the one with its LID.
-subnet::NodeIndex same_node(const subnet::Subnet& whole, const subnet::Subnet& part) {
-  const Guid guid = part.node_of(part.start).guid();
-  const Lid lid = part.lid(part.start);
-  const subnet::PortIndex at = lid.is_unicast() ? whole.find_lid(lid) : subnet::none;
-  return at != subnet::none && whole.node_of(at).guid() == guid ? whole.port(at).node : whole.find_node(guid);
-}
-
 }  // namespace
 
 std::optional<std::string> cache_file(const DiscoveryOptions& options, const World& world, const sys::EndPort& port) {
@@ -426,7 +418,8 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     co_await read_fabric(session, options, source, wanted, fabric);
     node = fabric.subnet.port(fabric.subnet.start).node;
     fabric.route_to_start = route_to(target);
-    if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), fabric.subnet.node(node).guid());
+    if (!fabric.route_to_start && session.host().options().from)
+      fabric.route_to_start = stored_route(session.host(), fabric.subnet.node(node).guid());
     const bool by_lid = !target.path || target.path->directed() == nullptr;
     const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
     if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
@@ -435,7 +428,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       Fabric swept;
       const FabricWanted all;
       co_await read_fabric(session, options, source, all, swept);
-      if (const NodeIndex found = same_node(swept.subnet, fabric.subnet); found != subnet::none) {
+      if (const NodeIndex found = subnet::same_start(swept.subnet, fabric.subnet); found != subnet::none) {
         node = found;
         fabric.route_to_start.emplace();
         whole = std::make_unique<subnet::SweptSubnet>(std::move(swept));

@@ -67,8 +67,7 @@ Confidence sure_of_absence(const Input& input) {
 /// The finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose near
 /// end is up, and silent; else the first node.
 Finding finding_of(const Input& input, const Region& region) {
-  Finding finding;
-  finding.confidence = sure_of_absence(input);
+  Finding finding{.confidence = sure_of_absence(input)};
   for (const FormerCable& cable : region.boundary) {
     if (!cable.near.is_before && cable.near.port != subnet::none) finding.lost.push_back(cable.near);
     if (has_lost_link(input, cable.near, false)) finding.ends.insert(finding.ends.end(), {cable.near, cable.far});
@@ -97,11 +96,10 @@ std::optional<Finding> finding_of_node(const Input& input, const Region& region)
   const std::vector<FormerCable> silent = silent_cables(input, region);
   if (silent.size() > 1) return std::nullopt;
   if (!silent.empty()) {
-    Finding finding;
-    finding.ends = finding.lost = {silent.front().near};
-    finding.confidence = Confidence::possible;
-    finding.detail = fmt::format("In the baseline this is {}.", contents_of(input.baseline->subnet, region));
-    return finding;
+    return Finding{.confidence = Confidence::possible,
+                   .ends = {silent.front().near},
+                   .lost = {silent.front().near},
+                   .detail = fmt::format("In the baseline this is {}.", contents_of(input.baseline->subnet, region))};
   }
   Finding finding = on_place(input.subnet, {region.nodes.front(), subnet::none, true}, false);
   finding.confidence = sure_of_absence(input);
@@ -134,10 +132,8 @@ void find_gone_nodes(const Input& input, Findings& findings) {
 void find_gone_links(const Input& input, Findings& findings) {
   const Subnet& was = input.baseline->subnet;
   for (const PortIndex at : input.baseline->changes.links_gone) {
-    Finding& finding = findings.emplace_back();
-    finding.ends = {place_now(input, at), place_now(input, was.port(at).peer)};
-    finding.lost = finding.ends;
-    finding.confidence = sure_of_absence(input);
+    const std::vector<Place> ends{place_now(input, at), place_now(input, was.port(at).peer)};
+    findings.push_back({.confidence = sure_of_absence(input), .ends = ends, .lost = ends});
   }
 }
 

@@ -69,14 +69,9 @@ std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{}x {}
 
 Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
                      std::optional<double> limit) {
-  Evidence evidence;
-  evidence.counter = change.counter;
-  evidence.end = end;
-  if (change.before) evidence.before.number = *change.before;
-  evidence.after.number = change.now;
-  evidence.delta = change.delta;
-  evidence.seconds = counts.seconds;
-  evidence.limit = limit;
+  Evidence evidence{
+      .counter = change.counter, .end = end, .after = number(change.now), .delta = change.delta, .seconds = counts.seconds, .limit = limit};
+  if (change.before) evidence.before = number(*change.before);
   const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
   const std::optional<double> seconds = seconds_at_both_ends(input, counts.port);
   if (seconds && rate.known()) evidence.provable_ratio = provable_ratio(bits_in(rate, *seconds));
@@ -84,24 +79,15 @@ Evidence evidence_of(const Input& input, const PortChanges& counts, const Counte
 }
 
 Evidence beyond_limit(std::string_view field, double value, double limit) {
-  Evidence evidence = field_value(field, 0, {value, {}}, limit);
-  evidence.is_beyond_limit = true;
-  return evidence;
+  return {.field = field, .after = {value, {}}, .limit = limit, .is_beyond_limit = true};
 }
 
 Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit) {
-  Evidence evidence;
-  evidence.field = field;
-  evidence.end = end;
-  evidence.after = value;
-  evidence.limit = limit;
-  return evidence;
+  return {.field = field, .end = end, .after = value, .limit = limit};
 }
 
 Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is) {
-  Evidence evidence = field_value(field, end, is);
-  evidence.before = was;
-  return evidence;
+  return {.field = field, .end = end, .before = was, .after = is};
 }
 
 Value width_value(const subnet::LinkRate& rate) { return number(rate.lanes); }
@@ -155,21 +141,22 @@ Confidence confidence_in(std::uint64_t count, double mean, std::size_t links) {
   return chance < rare ? Confidence::likely : Confidence::possible;
 }
 
-OddVersions odd_versions(const PlacesByVersion& versions) {
+std::optional<std::pair<std::vector<std::uint32_t>, std::string>> odd_versions(std::string_view kind, const PlacesByVersion& versions) {
+  if (versions.size() < 2) return std::nullopt;
   const auto count = [](const auto& version) { return version.second.size(); };
   const auto most = std::ranges::max_element(versions, {}, count);
   const bool has_most = std::ranges::count(versions, most->second.size(), count) == 1;
-  OddVersions odd;
+  std::vector<std::uint32_t> odd;
   std::string words;
   for (const auto& [version, places] : versions) {
     if (has_most && version == most->first) continue;
-    odd.places.insert(odd.places.end(), places.begin(), places.end());
+    odd.insert(odd.end(), places.begin(), places.end());
     add_part(words, version);
     if (!has_most) words += fmt::format(" in {}", places.size());
   }
-  odd.text = has_most ? fmt::format("firmware {} here, {} in {} others", words, most->first, most->second.size())
-                      : fmt::format("firmware {}: no version is the most common", words);
-  return odd;
+  return std::pair(std::move(odd), fmt::format("{}: firmware {}{}.", kind, words,
+                                               has_most ? fmt::format(" here, {} in {} others", most->first, most->second.size())
+                                                        : ": no version is the most common"));
 }
 
 }  // namespace ib::health

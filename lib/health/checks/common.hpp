@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "health/diagnosis.hpp"
@@ -78,12 +79,9 @@ Confidence confidence_in(std::uint64_t count, double mean, std::size_t links);
 
 /// A version of firmware, and the nodes, or the ports of the modules, that have it.
 using PlacesByVersion = std::map<std::string, std::vector<std::uint32_t>>;
-struct OddVersions {
-  std::vector<std::uint32_t> places;  ///< with an odd version; all places where no version is the most common
-  std::string text;                   ///< "firmware 1.0 here, 1.1 in 3 others"; "firmware 1.0 in 2, 1.1 in 2"
-};
-/// Precondition: there are at least two versions.
-OddVersions odd_versions(const PlacesByVersion& versions);
+/// The places with an odd version, or all where no version is the most common, and the words for them, which begin with `kind`:
+/// "firmware 1.0 here, 1.1 in 3 others"; "firmware 1.0 in 2, 1.1 in 2". Nothing where there is one version.
+std::optional<std::pair<std::vector<std::uint32_t>, std::string>> odd_versions(std::string_view kind, const PlacesByVersion& versions);
 
 // The parts of the baseline's fabric that are not there any more: nodes that are gone, by the links that they had with each other.
 

@@ -24,6 +24,13 @@
 namespace ib::health {
 namespace {
 
+/// Weakens a finding whose cause, or whose place, the counters do not show.
+void doubt(Finding& finding, std::string_view detail) {
+  finding.level = Level::warning;
+  finding.confidence = Confidence::possible;
+  finding.detail = detail;
+}
+
 /// A finding of the cable at a port that has counted too many errors for its rate and the window. Nothing if it has not. On links before
 /// EDR the counters are in front of error correction, where only the greater ratio is promised.
 std::optional<Finding> judge(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t links) {
@@ -34,10 +41,8 @@ std::optional<Finding> judge(const Input& input, const PortChanges& counts, cons
   Finding finding = on_cable(input.subnet, counts.port);
   // Without a rate there is no ratio: what is seen is that errors come, not that they are too many.
   if (!rate.known()) {
-    finding.level = Level::warning;
-    finding.confidence = Confidence::possible;
+    doubt(finding, "The rate of the link is not known, and with it the error ratio.");
     finding.evidence.push_back(evidence_of(input, counts, change, 0, limits.least_errors));
-    finding.detail = "The rate of the link is not known, and with it the error ratio.";
     return finding;
   }
   for (const auto& [ratio, level] : {std::pair{limits.error_ratio, Level::error}, {limits.warning_ratio, Level::warning}}) {
@@ -69,10 +74,7 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
 
 /// Adds what the details say of the errors: the cable did not cause all of them.
 void describe_details(const Input& input, const PortChanges& counts, Finding& finding) {
-  struct Detail {
-    std::string_view counter, means;
-  };
-  constexpr Detail others[] = {
+  constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"port_malformed_packet_errors", "Packets were malformed: the sender's adapter or its firmware, rather than the cable."},
       {"port_buffer_overrun_errors", "Packets came without a buffer: credits or VLs differ, or a receiver is broken."},
       {"port_dlid_mapping_errors", "Packets had a DLID that leads nowhere: forwarding tables."},
@@ -81,11 +83,11 @@ void describe_details(const Input& input, const PortChanges& counts, Finding& fi
   };
   if (const CounterChange* local = counts.find("port_local_physical_errors"); local != nullptr)
     finding.evidence.push_back(evidence_of(input, counts, *local, 0));
-  for (const Detail& detail : others) {
-    const CounterChange* change = counts.find(detail.counter);
+  for (const auto& [counter, meaning] : others) {
+    const CounterChange* change = counts.find(counter);
     if (change == nullptr || change->delta.value_or(0) == 0) continue;
     finding.evidence.push_back(evidence_of(input, counts, *change, 0));
-    finding.add_sentence(detail.means);
+    finding.add_sentence(meaning);
   }
 }
 
@@ -133,18 +135,6 @@ void follow(const Input& input, PortIndex victim, Blame& blame) {
 
 std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
 
-void find_unknown_origins(const Blame& found, Findings& findings) {
-  for (const auto& [node, victims] : found.sources) {
-    Finding& finding = findings.emplace_back(on_node(node));
-    finding.level = Level::warning;
-    finding.confidence = Confidence::possible;
-    finding.detail = fmt::format(
-        "{} behind this node received packets that were corrupted before (PortRcvRemotePhysicalErrors), but no "
-        "port that was read corrupted them.",
-        ports_text(victims));
-  }
-}
-
 void find_receive_errors(const Input& input, Findings& findings) {
   Blame found;
   for (const PortChanges& counts : input.counts.all()) {
@@ -158,10 +148,16 @@ void find_receive_errors(const Input& input, Findings& findings) {
     finding.add_sentence(
         fmt::format("Its corrupted packets reached {} behind it, which had no errors of their own.", ports_text(victims->second)));
   });
-  find_unknown_origins(found, findings);
+  for (const auto& [node, victims] : found.sources) {
+    doubt(findings.emplace_back(on_node(node)),
+          fmt::format("{} behind this node received packets that were corrupted before (PortRcvRemotePhysicalErrors), but no port that was "
+                      "read corrupted them.",
+                      ports_text(victims)));
+  }
 }
 
-void find_uncorrected_by_registers(const Input& input, Findings& findings) {
+void find_uncorrectable_blocks(const Input& input, Findings& findings) {
+  find_events(input, findings, {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"});
   static const FieldInfo* const counter = find_field(reg::PpcntPhysical::info(), "rs_fec_uncorrectable_blocks");
   input.each_phy_row([&](PortIndex at, const phy::PortRow& row) {
     if (input.subnet.port(at).peer == subnet::none) return;
@@ -171,20 +167,14 @@ void find_uncorrected_by_registers(const Input& input, Findings& findings) {
     if (then && now && *now <= *then) return;  // they were cleared in between
     counters::CounterChange change = counters::change_of(before->uncorrectable_blocks, row.uncorrectable_blocks, 64);
     if (static_cast<double>(change.delta.value_or(0)) < input.thresholds.events) return;
-    Evidence evidence;
-    evidence.counter = counter;
-    evidence.before.number = before->uncorrectable_blocks;
-    evidence.after.number = row.uncorrectable_blocks;
-    evidence.delta = change.delta;
-    evidence.limit = input.thresholds.events;
+    Evidence evidence{.counter = counter,
+                      .before = number(before->uncorrectable_blocks),
+                      .after = number(row.uncorrectable_blocks),
+                      .delta = change.delta,
+                      .limit = input.thresholds.events};
     if (then && now) evidence.seconds = *now - *then;
     findings.push_back(on_cable(input.subnet, at, {evidence}));
   });
-}
-
-void find_uncorrectable_blocks(const Input& input, Findings& findings) {
-  find_events(input, findings, {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"});
-  find_uncorrected_by_registers(input, findings);
 }
 
 void find_recoveries(const Input& input, Findings& findings) {
@@ -226,18 +216,6 @@ OtherEnd other_end(const Input& input, PortIndex peer) {
   return change->kind == ChangeKind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
 }
 
-bool is_host_at_switch(const Subnet& subnet, const subnet::Port& port) {
-  const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == NodeKind::sw; };
-  return !is_switch(port) && is_switch(subnet.port(port.peer));
-}
-
-/// Weakens a finding that only the counter of one end shows, because the counter of the other end shows nothing.
-void doubt(Finding& finding, std::string_view detail) {
-  finding.level = Level::warning;
-  finding.confidence = Confidence::possible;
-  finding.detail = detail;
-}
-
 /// Describes a link that went down and is still away, by the peer that its port had before.
 void describe_dead_link(const Input& input, Finding& finding) {
   const PortIndex peer = former_peer(input, finding.ends.front().port);
@@ -275,8 +253,10 @@ bool describe_flap(const Input& input, Finding& finding, const CounterChange& ch
   if (other == OtherEnd::restarted) finding.detail = "The counters of the other end started again from zero.";
   if (other == OtherEnd::stands_still) {
     finding.confidence = Confidence::likely;
-    finding.detail = is_host_at_switch(input.subnet, port) ? "The switch did not count it: the driver or the firmware of this host."
-                                                           : "The other end did not count it.";
+    const auto is_switch = [&input](PortIndex at) { return input.subnet.node_of(at).kind() == NodeKind::sw; };
+    finding.detail = !is_switch(finding.ends.front().port) && is_switch(port.peer)
+                         ? "The switch did not count it: the driver or the firmware of this host."
+                         : "The other end did not count it.";
   }
   return other == OtherEnd::restarted || other == OtherEnd::stands_still;
 }

@@ -177,22 +177,14 @@ void find_stuck_managers(const Input& input, Findings& findings) {
 constexpr std::uint16_t full_member = 0x8000;
 constexpr std::uint16_t base_of(std::uint16_t pkey) { return pkey & 0x7fffU; }
 
-/// The P_Keys of a host whose partitions a switch port does not know. Whether the membership is limited does not matter to it.
-std::vector<std::uint16_t> kept_out(const std::vector<std::uint16_t>& host, const std::vector<std::uint16_t>& gate) {
-  std::vector<std::uint16_t> missing;
-  for (const std::uint16_t pkey : host) {
-    if (std::ranges::find(gate, base_of(pkey), base_of) == gate.end()) missing.push_back(pkey);
-  }
-  return missing;
-}
-
 void find_pkey_mismatches(const Input& input, Findings& findings) {
-  for (const auto& [at, gate] : input.pkeys) {
+  for (const auto& [at, pkeys] : input.pkeys) {
     const subnet::Port& port = input.subnet.port(at);
     if (input.subnet.node(port.node).kind() != NodeKind::sw || port.number == 0 || port.peer == subnet::none) continue;
     const auto host = input.pkeys.find(port.peer);
     if (host == input.pkeys.end()) continue;
-    const std::vector<std::uint16_t> missing = kept_out(host->second, gate);
+    std::vector<std::uint16_t> missing = host->second;  // a switch port does not look at whether the membership is limited
+    std::erase_if(missing, [&gate = pkeys](std::uint16_t pkey) { return std::ranges::find(gate, base_of(pkey), base_of) != gate.end(); });
     if (missing.empty()) continue;
     const smp::PortInfo info = port.info();
     const std::vector evidence{field_value("partitionEnforcementInbound", 0, number(info.partition_enforcement_inbound)),

@@ -80,8 +80,7 @@ void find_silent_regions(const Input& input, std::set<PortIndex>& reported, Find
     std::vector<FormerCable> cables = silent_cables(input, region);
     std::erase_if(cables, [&silent](const FormerCable& cable) { return !silent.contains(cable.near.port); });
     if (cables.size() < 2) continue;
-    Finding& finding = findings.emplace_back();
-    finding.subject = Finding::Subject::cables;
+    Finding& finding = findings.emplace_back(Finding{.subject = Finding::Subject::cables});
     for (const FormerCable& cable : cables) {
       finding.ends.insert(finding.ends.end(), {cable.near, cable.far});
       finding.lost.push_back(cable.near);
@@ -112,9 +111,10 @@ void find_partial_nodes(const Input& input, Findings& findings) {
   std::map<NodeIndex, std::map<std::string, std::set<int>>> missing;  // ports by attribute
   std::set<NodeIndex> at_fault;                                       // that were reached for certain
   for (const subnet::Failure& failure : input.failures) {
-    if (!is_partial_answer(failure) || is_lost_on_its_way(input, failure)) continue;
+    const bool is_by_lid = is_silence_by_lid(failure);
+    if (!is_partial_answer(failure) || (is_by_lid && is_cut_off(input, failure.node))) continue;
     missing[failure.node][failure.attribute].insert(failure.port);
-    if (!is_silence_by_lid(failure)) at_fault.insert(failure.node);
+    if (!is_by_lid) at_fault.insert(failure.node);
   }
   for (const auto& [node, attributes] : missing) {
     Finding& finding = findings.emplace_back(on_node(node));
@@ -147,8 +147,8 @@ void find_duplicate_port_guids(const Subnet& subnet, Findings& findings) {
     if (port.guid == Guid{} || subnet.node(port.node).kind() == NodeKind::sw) continue;
     const auto [owner, is_new] = owners.try_emplace(port.guid, at);
     if (is_new || subnet.node(subnet.port(owner->second).node).guid() == subnet.node(port.node).guid()) continue;
-    Finding& finding = findings.emplace_back(on_ports(subnet, std::array{owner->second, at}));
-    finding.detail = fmt::format("Both ports have the GUID {}.", to_text(port.guid));
+    findings.emplace_back(on_ports(subnet, std::array{owner->second, at})).detail =
+        fmt::format("Both ports have the GUID {}.", to_text(port.guid));
   }
 }
 

@@ -32,26 +32,21 @@ void each_linked_row(const Input& input, Use use) {
   });
 }
 
-struct RatioKind {
-  std::string_view field;
-  std::optional<double> (*of)(const PortRow& row);
-  phy::BerLimits phy::LinkLimits::*limits;
-};
-
 /// Adds a finding of each cable whose ratio is above a limit. The ratio by the time since the counters were cleared is a number of errors,
 /// which chance must not explain.
-void find_ratios(const Input& input, Findings& findings, const RatioKind& kind) {
+void find_ratios(const Input& input, Findings& findings, std::string_view field, std::optional<double> (*ratio_of)(const PortRow& row),
+                 phy::BerLimits phy::LinkLimits::*limits_of) {
   const std::size_t links = link_count(input.subnet);
   each_linked_row(input, [&](PortIndex at, const PortRow& row) {
-    const std::optional<double> ratio = kind.of(row), seconds = phy::seconds_since_clear(row);
+    const std::optional<double> ratio = ratio_of(row), seconds = phy::seconds_since_clear(row);
     const std::optional<phy::LinkLimits> limits = phy::ber_limits(row);
     const subnet::LinkRate rate = subnet::active_rate(input.subnet, at);
     if (!ratio || !seconds || !limits || !rate.known()) return;
     const double bits = bits_in(rate, *seconds), errors = *ratio * bits;
-    const phy::BerLimits& of = (*limits).*kind.limits;
+    const phy::BerLimits& of = (*limits).*limits_of;
     for (const auto& [limit, level] : {std::pair{of.error, Level::error}, {of.warning, Level::warning}}) {
       if (*ratio <= limit || errors < input.thresholds.least_errors) continue;
-      Evidence evidence = beyond_limit(kind.field, *ratio, limit);
+      Evidence evidence = beyond_limit(field, *ratio, limit);
       evidence.seconds = *seconds;
       evidence.provable_ratio = provable_ratio(bits);
       Finding& finding = findings.emplace_back(on_cable(input.subnet, at, {evidence}));
@@ -166,9 +161,8 @@ void find_mixed_modules(const Input& input, Findings& findings) {
       kinds[fmt::format("{} {}", in_quotes(phy::padded_text(row.module.vendor)), in_quotes(part))][firmware].push_back(at);
   });
   for (const auto& [kind, versions] : kinds) {
-    if (versions.size() < 2) continue;
-    const OddVersions odd = odd_versions(versions);
-    findings.emplace_back(on_ports(input.subnet, odd.places, Finding::Subject::group)).detail = fmt::format("{}: {}.", kind, odd.text);
+    if (const auto odd = odd_versions(kind, versions))
+      findings.emplace_back(on_ports(input.subnet, odd->first, Finding::Subject::group)).detail = odd->second;
   }
   find_other_vendors(input, findings);
 }
@@ -237,13 +231,6 @@ void find_crossed_planes(const Input& input, PortIndex at, Findings& findings) {
   finding.detail = fmt::format("By the serial numbers at both ends, cables lead to another plane: {}.", crossed);
 }
 
-void find_unhealthy_ports(const Input& input, Findings& findings) {
-  find_reasons(input, findings, [](mlx::UnhealthyReason reason) {
-    using enum mlx::UnhealthyReason;
-    return reason != unsupported && reason != none && reason != asymmetric;
-  });
-}
-
 void find_asymmetric_planes(const Input& input, Findings& findings) {
   find_reasons(input, findings, [](mlx::UnhealthyReason reason) { return reason == mlx::UnhealthyReason::asymmetric; });
   for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) find_differing_states(input, at, findings);
@@ -290,10 +277,8 @@ void find_mixed_firmware(const Input& input, Findings& findings) {
     if (firmware != nullptr) kinds[{input.subnet.node(node).info.device_id, firmware->psid}][firmware->version].push_back(node);
   }
   for (const auto& [kind, versions] : kinds) {
-    if (versions.size() < 2) continue;
-    const OddVersions odd = odd_versions(versions);
-    findings.emplace_back(on_nodes(odd.places, Finding::Subject::group)).detail =
-        fmt::format("Device 0x{:x}, PSID {}: {}.", kind.first, in_quotes(kind.second), odd.text);
+    if (const auto odd = odd_versions(fmt::format("Device 0x{:x}, PSID {}", kind.first, in_quotes(kind.second)), versions))
+      findings.emplace_back(on_nodes(odd->first, Finding::Subject::group)).detail = odd->second;
   }
 }
 
@@ -306,12 +291,12 @@ std::span<const Check> physical_checks() {
       {"ber-effective", error, needs(phy), "The bit error ratio after FEC is above the limit for links of this kind.",
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
-         find_ratios(input, findings, {"effective_ber", phy::effective_ber, &phy::LinkLimits::effective});
+         find_ratios(input, findings, "effective_ber", phy::effective_ber, &phy::LinkLimits::effective);
        }},
       {"ber-symbol", error, needs(phy), "The symbol error ratio after FEC and retransmission is above the limit for links of this kind.",
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
-         find_ratios(input, findings, {"symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol});
+         find_ratios(input, findings, "symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol);
        }},
       {"lane-weak", warning, needs(phy), "One lane has many more errors than its siblings: a dirty fibre, a bad contact, or a dying laser.",
        "Clean and reseat the connectors; if the lane stays weak, replace the cable, then the transceiver.", find_weak_lanes},
@@ -327,7 +312,12 @@ std::span<const Check> physical_checks() {
        "Nothing if this is intended; else update the firmware of modules, and use modules of one vendor at both ends.", find_mixed_modules},
       {"port-unhealthy", error, needs(unhealthy), "The device or the subnet manager took the port out of use, or is about to.",
        "See the other findings about this link; after the repair have the subnet manager take the port back (opensm's unhealthy ports).",
-       find_unhealthy_ports},
+       [](const Input& input, Findings& findings) {
+         find_reasons(input, findings, [](mlx::UnhealthyReason reason) {
+           using enum mlx::UnhealthyReason;
+           return reason != unsupported && reason != none && reason != asymmetric;
+         });
+       }},
       {"plane-asymmetric", error, needs(planes), "The planes of the port do not have the same state, or are cabled to other planes.",
        "Look at the cables of all planes of the port, and at the other ends of these.", find_asymmetric_planes},
       {"temperature", error, needs(environment), "The device has reached its own temperature limit, and may shut down.",

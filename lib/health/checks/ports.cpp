@@ -135,8 +135,7 @@ void add_grouped(const Input& input, const std::vector<PortIndex>& ports, std::s
 /// The enabled part of the abilities of a port.
 struct Setting {
   LinkRate enabled, supported;
-  auto key() const { return std::tuple(enabled.lanes, enabled.speed, supported.lanes, supported.speed); }
-  bool operator<(const Setting& other) const { return key() < other.key(); }
+  auto operator<=>(const Setting&) const = default;
 };
 
 struct Configured {
@@ -150,19 +149,16 @@ LinkRate supported_part(const LinkRate& rate, const Setting& setting) {
   return {std::min(rate.lanes, setting.supported.lanes), std::min(rate.speed, setting.supported.speed)};
 }
 
-bool agrees(const Subnet& subnet, PortIndex other, const Setting& setting) {
-  const LinkRate there = subnet::enabled_at_port(subnet, other);
-  return there.known() && !is_less(setting.enabled, supported_part(there, setting));
-}
-
 std::vector<Configured> configured_ports(const Subnet& subnet) {
   std::vector<Configured> ports;
   for (const PortIndex link : links_of(subnet, subnet::is_trained)) {
     const PortIndex peer = subnet.port(link).peer;
     for (const auto& [at, other] : {std::pair{link, peer}, {peer, link}}) {
       const Setting setting{subnet::enabled_at_port(subnet, at), subnet::supported_by_port(subnet, at)};
+      const LinkRate there = subnet::enabled_at_port(subnet, other);
+      const bool agrees = there.known() && !is_less(setting.enabled, supported_part(there, setting));
       if (setting.enabled.known() && setting.supported.known())
-        ports.push_back({at, device_of(subnet, at), device_of(subnet, other), setting, agrees(subnet, other, setting)});
+        ports.push_back({at, device_of(subnet, at), device_of(subnet, other), setting, agrees});
       if (link == peer) break;
     }
   }
@@ -297,21 +293,6 @@ void find_misconnected_links(const Input& input, Findings& findings) {
   }
 }
 
-void find_fec_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, "FECModeActive", [&input](PortIndex at) {
-    const auto mode = input.fec_modes.find(at);
-    return mode == input.fec_modes.end() ? Value{} : code(mode->second);
-  });
-}
-
-void find_mtu_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, "neighborMTU", [&input](PortIndex at) { return code(input.subnet.port(at).info().neighbor_mtu); });
-}
-
-void find_vl_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, "operationalVLs", [&input](PortIndex at) { return code(input.subnet.port(at).info().operational_vls); });
-}
-
 }  // namespace
 
 std::span<const Check> port_checks() {
@@ -340,11 +321,26 @@ std::span<const Check> port_checks() {
        "The ends of the link support different widths or speeds: by design, or the cable is in the wrong port.",
        "Nothing if this is intended; else move the cable to a port that supports as much.", find_misconnected_links, is_of_link},
       {"fec-mismatch", warning, needs(fec), "The ends use different FEC modes: one counts errors that the other would correct.",
-       "Set the same FEC mode at both ends, or update the older firmware.", find_fec_mismatches},
+       "Set the same FEC mode at both ends, or update the older firmware.",
+       [](const Input& input, Findings& findings) {
+         find_unequal(input, findings, "FECModeActive", [&input](PortIndex at) {
+           const auto mode = input.fec_modes.find(at);
+           return mode == input.fec_modes.end() ? Value{} : code(mode->second);
+         });
+       }},
       {"mtu-mismatch", warning, needs(), "Packets longer than the smaller MTU are discarded.",
-       "Have the subnet manager sweep again, and look at its log.", find_mtu_mismatches, is_of_link},
+       "Have the subnet manager sweep again, and look at its log.",
+       [](const Input& input, Findings& findings) {
+         find_unequal(input, findings, "neighborMTU", [&input](PortIndex at) { return code(input.subnet.port(at).info().neighbor_mtu); });
+       },
+       is_of_link},
       {"vl-mismatch", info, needs(), "The ends use different numbers of virtual lanes: packets on the others are discarded.",
-       "Have the subnet manager sweep again; look at max_op_vls in its configuration.", find_vl_mismatches, is_of_link},
+       "Have the subnet manager sweep again; look at max_op_vls in its configuration.",
+       [](const Input& input, Findings& findings) {
+         const auto get = [&input](PortIndex at) { return code(input.subnet.port(at).info().operational_vls); };
+         find_unequal(input, findings, "operationalVLs", get);
+       },
+       is_of_link},
   };
   return checks;
 }

@@ -215,17 +215,6 @@ std::vector<Family> families_of(const Siblings& siblings) {
   return families;
 }
 
-/// The switches that have fewer links than their siblings, with their families.
-std::vector<std::pair<const Family*, const Unit*>> short_switches(const std::vector<Family>& families) {
-  std::vector<std::pair<const Family*, const Unit*>> found;
-  for (const Family& family : families) {
-    for (const Unit* unit : family.members) {
-      if (family.kind != "host" && family.lacks_links(*unit)) found.emplace_back(&family, unit);
-    }
-  }
-  return found;
-}
-
 /// The other end of the chain of switches that ends with `end`; none if it ends no chain. All other switches of a chain have two
 /// neighbours.
 NodeIndex other_end_of_chain(const std::map<NodeIndex, const Unit*>& switches, NodeIndex end) {
@@ -253,10 +242,13 @@ void find_other_siblings(const Input& input, Findings& findings) {
   const auto guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
   const auto pair_of = [](NodeIndex a, NodeIndex b) { return std::pair(std::min(a, b), std::max(a, b)); };
   std::set<std::pair<NodeIndex, NodeIndex>> lost, chains;  // pairs of switches: both miss the link to the other, or both are an end
-  for (const auto& [family, unit] : short_switches(families)) {
-    const NodeIndex at = unit->nodes.front(), end = other_end_of_chain(switches, at);
-    for (const NodeIndex other : lost_neighbours(family->units, *unit)) lost.insert(pair_of(at, other));
-    if (end != subnet::none) chains.insert(pair_of(at, end));
+  for (const Family& family : families) {
+    for (const Unit* unit : family.members) {
+      if (family.kind == "host" || !family.lacks_links(*unit)) continue;
+      const NodeIndex at = unit->nodes.front(), end = other_end_of_chain(switches, at);
+      for (const NodeIndex other : lost_neighbours(family.units, *unit)) lost.insert(pair_of(at, other));
+      if (end != subnet::none) chains.insert(pair_of(at, end));
+    }
   }
   std::set<NodeIndex> reported;
   const auto report = [&](NodeIndex a, NodeIndex b, std::string_view detail) -> Finding& {
@@ -299,7 +291,6 @@ struct Leaf {
     }
     return std::nullopt;
   }
-  std::size_t on_rail() const { return rail() ? by_number.at(*rail()).size() : 0; }
 };
 
 struct Hca {
@@ -350,7 +341,7 @@ bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
     hcas += leaf.hcas;
     if (!leaf.rail()) continue;
     ++with_rail;
-    on_rail += leaf.on_rail();
+    on_rail += leaf.by_number.at(*leaf.rail()).size();
     rails.insert(*leaf.rail());
   }
   return 2 * with_rail > known && 4 * on_rail >= 3 * hcas && rails.size() > 1;

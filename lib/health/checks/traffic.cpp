@@ -26,11 +26,6 @@ namespace {
 constexpr std::array<std::string_view, 4> reasons{"port_inactive_discards", "port_neighbor_mtu_discards", "port_sw_lifetime_limit_discards",
                                                   "port_sw_hoq_limit_discards"};
 
-/// Whether the port has no link. It then discards packets for this reason, whatever other reasons there were before.
-bool is_plainly_inactive(const Input& input, const PortChanges& counts) {
-  return !counts.has_discard_details && !input.subnet.port(counts.port).is_link_up();
-}
-
 /// What the reasons say of the discards that they do not explain.
 std::pair<std::string_view, Confidence> unexplained(const PortChanges& counts, bool is_inactive) {
   if (is_inactive) return {"Their reasons are not reported, but the port has no link.", Confidence::likely};
@@ -40,7 +35,7 @@ std::pair<std::string_view, Confidence> unexplained(const PortChanges& counts, b
   return {"PortXmitDiscardDetails does not explain all discards.", Confidence::likely};
 }
 
-/// Adds a finding for each port with discards that no reason explains: of those that are plainly inactive, or of the others.
+/// Adds a finding for each port with discards that no reason explains: of those that have no link and no details, or of the others.
 void find_unexplained(const Input& input, Findings& findings, bool are_inactive) {
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* all = counts.find("port_xmit_discards");
@@ -48,7 +43,9 @@ void find_unexplained(const Input& input, Findings& findings, bool are_inactive)
     std::uint64_t explained = 0;
     for (const std::string_view reason : reasons) explained += counts.delta(reason);
     const std::uint64_t left = counted - std::min(counted, explained);
-    if (left == 0 || static_cast<double>(left) < input.thresholds.events || is_plainly_inactive(input, counts) != are_inactive) continue;
+    // A port without a link discards packets for this reason, whatever other reasons there were before.
+    const bool is_inactive = !counts.has_discard_details && !input.subnet.port(counts.port).is_link_up();
+    if (left == 0 || static_cast<double>(left) < input.thresholds.events || is_inactive != are_inactive) continue;
     Finding& finding =
         findings.emplace_back(on_cable(input.subnet, counts.port, {evidence_of(input, counts, *all, 0, input.thresholds.events)}));
     std::tie(finding.detail, finding.confidence) = unexplained(counts, are_inactive);

@@ -23,10 +23,8 @@ namespace {
 using Indexes = std::vector<std::uint32_t>;
 
 Indexes named_end_ports(const Subnet& subnet) {
-  Indexes ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    if (subnet.end_port_of(at) == at && subnet.end_port_guid(at) != Guid{}) ports.push_back(at);
-  }
+  Indexes ports =
+      subnet.ports_where([&subnet](PortIndex at) { return subnet.end_port_of(at) == at && subnet.end_port_guid(at) != Guid{}; });
   std::ranges::stable_sort(ports, {}, [&subnet](PortIndex at) { return subnet.end_port_guid(at); });
   return ports;
 }

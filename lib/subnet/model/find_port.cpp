@@ -184,6 +184,13 @@ PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
 
 }  // namespace
 
+NodeIndex same_start(const Subnet& whole, const Subnet& part) {
+  const Guid guid = part.node_of(part.start).guid();
+  const Lid lid = part.lid(part.start);
+  const PortIndex at = lid.is_unicast() ? whole.find_lid(lid) : none;
+  return at != none && whole.node_of(at).guid() == guid ? whole.port(at).node : whole.find_node(guid);
+}
+
 PathEnd end_of_path(const Subnet& subnet, const path::Path& path) {
   if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);
   return at_port(subnet, subnet.find_lid(path.ib().dlid));

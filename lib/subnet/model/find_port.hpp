@@ -39,6 +39,9 @@ std::string several_text(const Subnet& subnet, Guid guid);
 /// Like find_port(), but throws Error with the text of `missing`.
 PortIndex get_port(const SweptSubnet& swept, const path::Path& target);
 
+/// The node of `whole` at which the model `part` of the same subnet begins, or none. Of several nodes with its GUID the one with its LID.
+NodeIndex same_start(const Subnet& whole, const Subnet& part);
+
 // Finds where a path leads, by the links of a model. Sends no requests.
 
 /// The offset of LocalPortNum in PortInfo, in bytes (IBA 14.2.5.6).

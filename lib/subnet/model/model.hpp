@@ -114,6 +114,15 @@ class Subnet {
   Node& node_of(PortIndex port) { return nodes_[ports_[port].node]; }
   std::span<const Port> ports_of(const Node& node) const { return {ports_.data() + node.first_port, node.slots}; }
 
+  /// The ports that `is_meant` accepts, by index.
+  template <class IsMeant>
+  std::vector<PortIndex> ports_where(IsMeant is_meant) const {
+    std::vector<PortIndex> found;
+    for (PortIndex at = 0; at < ports_.size(); ++at) {
+      if (is_meant(at)) found.push_back(at);
+    }
+    return found;
+  }
   PortIndex port_of(NodeIndex node, unsigned number) const {
     if (node >= nodes_.size() || number >= nodes_[node].slots) return none;
     return nodes_[node].first_port + number;

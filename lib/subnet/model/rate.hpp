@@ -3,6 +3,7 @@
 // say which of these fields are valid (IBA 14.2.5.6; XDR fields as in rdma-core).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ struct LinkRate {
   double mbps() const { return lanes * lane_mbps(speed); }
   /// The rate of the data in Mb/s, without what coding and error correction take: 100000 for 4x EDR; 0 if unknown.
   double data_mbps() const { return lanes * lane_data_mbps(speed); }
-  bool operator==(const LinkRate&) const = default;
+  auto operator<=>(const LinkRate&) const = default;  // for maps
 };
 
 LinkRate active_rate(const Subnet& subnet, PortIndex port);

@@ -349,13 +349,10 @@ bool has_port_info_extended(const Subnet& subnet, PortIndex at) {
 }  // namespace
 
 std::vector<PortIndex> ports_with_fec(const Subnet& subnet) {
-  std::vector<PortIndex> ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+  return subnet.ports_where([&subnet](PortIndex at) {
     const PortIndex peer = subnet.port(at).peer;
-    if (peer == none || !subnet.port(at).is_link_up()) continue;
-    if (has_port_info_extended(subnet, at) && has_port_info_extended(subnet, peer)) ports.push_back(at);
-  }
-  return ports;
+    return peer != none && subnet.port(at).is_link_up() && has_port_info_extended(subnet, at) && has_port_info_extended(subnet, peer);
+  });
 }
 
 async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
