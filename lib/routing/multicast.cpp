@@ -204,7 +204,7 @@ void Multicast::count_lost(Lid mlid, const Flood& flood, const std::vector<Membe
 }
 
 Cause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which) {
-  const auto [known, is_new] = causes_.try_emplace({-static_cast<int>(fault), port_id, which});
+  const auto [known, is_new] = causes_[{-static_cast<int>(fault), port_id}].try_emplace(which);
   Cause& of = known->second;
   if (is_new) {
     of.fault = fault;
@@ -217,8 +217,10 @@ Cause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::
 
 std::vector<const Cause*> Multicast::sorted(bool not_read) const {
   std::vector<const Cause*> found;
-  for (const auto& [key, of] : causes_) {
-    if ((of.fault == Fault::not_read) == not_read) found.push_back(&of);
+  for (const auto& [fault_and_port, causes] : causes_) {
+    for (const auto& [which, of] : causes) {
+      if ((of.fault == Fault::not_read) == not_read) found.push_back(&of);
+    }
   }
   std::ranges::stable_sort(found, [](const Cause* a, const Cause* b) { return a->lids.size() > b->lids.size(); });
   return found;

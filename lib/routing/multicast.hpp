@@ -9,9 +9,10 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "base/sequence_less.hpp"
 #include "iba-gen/sa.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"
@@ -78,7 +79,8 @@ class Multicast {
   bool is_one_way_{};                        // a link is named by one of its two switches only
   std::size_t groups_{};
   std::uint64_t members_{};
-  std::map<std::tuple<int, PortId, std::vector<std::uint32_t>>, Cause> causes_;  // by fault (loops first), port and what else
+  using CausesAtPort = std::map<std::vector<std::uint32_t>, Cause, SequenceLess>;  // by what else distinguishes them, see cause()
+  std::map<std::pair<int, PortId>, CausesAtPort> causes_;                          // by fault (loops first) and port
   std::set<std::uint16_t> loops_;
 };
 

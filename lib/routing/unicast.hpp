@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sequence_less.hpp"
 #include "routing/network.hpp"
 #include "routing/tables.hpp"
 
@@ -156,7 +157,7 @@ class Unicast {
   std::vector<std::uint64_t> hops_;
   std::vector<Cause> causes_;
   std::array<std::vector<std::uint32_t>, 7> cause_at_;  // by fault, then by PortId; filled when the fault is first met
-  std::map<std::vector<SwitchIndex>, std::uint32_t> loops_;
+  std::map<std::vector<SwitchIndex>, std::uint32_t, SequenceLess> loops_;
   std::vector<SwitchIndex> cycle_;
 };
 

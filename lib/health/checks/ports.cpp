@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sequence_less.hpp"
 #include "health/checks/common.hpp"
 #include "subnet/model/port_checks.hpp"
 
@@ -66,7 +67,7 @@ void find_zero_lids(const Input& input, Findings& findings) {
 
 void find_duplicate_lids(const Input& input, Findings& findings) {
   const auto owners = subnet::contested_lids(input.subnet);
-  std::set<std::vector<PortIndex>> known;  // ports with an LMC share several LIDs
+  std::set<std::vector<PortIndex>, SequenceLess> known;  // ports with an LMC share several LIDs
   for (const auto& [lid, ports] : owners) {
     if (!known.insert(ports).second) continue;
     Finding& finding = findings.emplace_back(on_ports(input.subnet, ports));

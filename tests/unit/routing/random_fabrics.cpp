@@ -2,8 +2,9 @@
 // Random fabrics with random faults, walked packet by packet: the passes by destination count the same pairs, hops, causes, loads and
 // channels as a walk along the cables of the model that knows nothing of them.
 #include <functional>
-#include <tuple>
+#include <utility>
 
+#include "base/sequence_less.hpp"
 #include "routing/channels.hpp"
 #include "routing/unicast.hpp"
 #include "support/catch.hpp"
@@ -21,8 +22,18 @@ using ibtest::Walker;
 
 namespace {
 
-/// A cause: its fault, port and cycle.
-using Key = std::tuple<Fault, PortIndex, std::vector<std::size_t>>;
+/// Identifies a cause.
+struct Key {
+  Fault fault;
+  PortIndex at;
+  std::vector<std::size_t> cycle;
+
+  bool operator==(const Key& other) const = default;
+  bool operator<(const Key& other) const {
+    const auto place = std::pair(fault, at), other_place = std::pair(other.fault, other.at);
+    return place != other_place ? place < other_place : SequenceLess()(cycle, other.cycle);
+  }
+};
 struct Lost {
   std::set<unsigned> lids;
   std::uint64_t pairs = 0;
@@ -135,7 +146,7 @@ void check_causes(const Network& network, const std::vector<const Cause*>& cause
   }
   std::map<Key, Lost> wanted;
   for (const auto& [key, lost] : expected.lost) {
-    if ((std::get<Fault>(key) == Fault::not_read) == not_read) wanted[key] = lost;
+    if ((key.fault == Fault::not_read) == not_read) wanted[key] = lost;
   }
   CHECK(found == wanted);
   CHECK(std::ranges::is_sorted(causes, std::greater<>(), &Cause::pairs));
@@ -200,7 +211,7 @@ TEST_CASE("passes by destination count what walks of single packets count") {
     CAPTURE(round);
     compare(fabric, false);
     compare(fabric, true);
-    for (const auto& [key, lost] : Counter(fabric, true).count().lost) met.insert(std::get<Fault>(key));
+    for (const auto& [key, lost] : Counter(fabric, true).count().lost) met.insert(key.fault);
   }
   CHECK(met == std::set<Fault>{Fault::no_entry, Fault::dead_port, Fault::loop, Fault::wrong_node, Fault::not_read});
 }
