@@ -64,7 +64,7 @@ class PortGate final : public mad::Transactor {
     async::Time until;   ///< when it gets the whole timeout again
     std::string before;  ///< of MadTimeout
   };
-  async::Task<> report_wait(path::Path sa, std::string attribute);
+  async::Task<> report_wait(const mad::Request& request);
   mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
 
   mad::Transactor& below_;
@@ -73,13 +73,13 @@ class PortGate final : public mad::Transactor {
   bool has_reported_wait_{};
 };
 
-/// Writes the line when a request has waited for long.
-async::Task<> PortGate::report_wait(path::Path sa, std::string attribute) {
+/// Writes the line when `request`, which must outlive the task, has waited for long.
+async::Task<> PortGate::report_wait(const mad::Request& request) {
   constexpr std::chrono::seconds patience{5};
   co_await async::sleep_for(patience);
   if (std::exchange(has_reported_wait_, true)) co_return;
-  stack_.warn(fmt::format("Waiting for the subnet administrator at {} ({} was requested {} s ago)", mad::target_text(sa), attribute,
-                          patience.count()));
+  stack_.warn(fmt::format("Waiting for the subnet administrator at {} ({} was requested {} s ago)", mad::target_text(request.path),
+                          mad::attribute_text(mad::to_mad(request)), patience.count()));
 }
 
 mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& request) {
@@ -108,8 +108,7 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
   }
   const mad::Request sent = mad::on_path(request, path);
   async::TaskGroup waiting(stack_.loop());
-  if (!has_reported_wait_ && !is_terminal(stack_.host().world().err))
-    waiting.spawn(report_wait(path, mad::attribute_text(mad::to_mad(sent))));
+  if (!has_reported_wait_ && !is_terminal(stack_.host().world().err)) waiting.spawn(report_wait(sent));
   mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
   const auto* const silence = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
   if (silence == nullptr) {
