@@ -18,7 +18,7 @@
 
 namespace ib::mad {
 
-/// A request failed. Keeps copies of the request and of the reply.
+/// A request failed. Keeps copies of the request, which has the header of a MAD at least, and of the reply.
 class MadError : public Error {
  public:
   MadError(std::string message, Bytes request, Bytes reply, path::Path path);

@@ -270,28 +270,20 @@ std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers
 }
 
 async::Task<std::vector<sa::MCMemberRecord>> read_group_records(mad::Transactor& transactor, std::string& why) {
-  std::vector<sa::MCMemberRecord> records;
   if (!transactor.knows_sa()) {
     why = mad::no_sa_is_known;
-    co_return records;
+    co_return std::vector<sa::MCMemberRecord>();
   }
-  try {
-    const sa::MCMemberRecord::Query query;
-    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
-    if (!answer && sa::is_no_records(answer.error())) co_return records;
-    if (!answer) {
-      why = answer.error().message();
-    } else if (answer->torn) {
-      why = "the table of the subnet administrator did not arrive whole";
-    } else {
-      records = answer->records;
-    }
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error& error) {  // an answer that contradicts itself, or without its end
-    why = error.message();
+  const sa::MCMemberRecord::Query all;
+  async::Task<mad::Result<sa::Table<sa::MCMemberRecord>>> query = sa::try_subn_adm_get_table(transactor, all);
+  sa::Table<sa::MCMemberRecord> table;
+  const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), table);
+  if (error && !sa::is_no_records(*error)) why = error->message();
+  if (table.torn) {
+    why = "the table of the subnet administrator did not arrive whole";
+    table.records.clear();
   }
-  co_return records;
+  co_return std::move(table.records);
 }
 
 }  // namespace ib::routing

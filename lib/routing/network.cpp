@@ -26,7 +26,7 @@ Network::Network(const subnet::Subnet& subnet)
 }
 
 void Network::add_nodes() {
-  for (const subnet::NodeIndex at : subnet::by_guid(subnet_, std::nullopt)) {
+  for (const subnet::NodeIndex at : subnet::by_guid(subnet_)) {
     const subnet::Node& node = subnet_.node(at);
     const NodeKind kind = node.kind();
     if (kind == NodeKind::sw) {

@@ -74,7 +74,7 @@ async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pa
   co_return std::move(records).take();
 }
 
-bool is_no_records(const mad::MadError& error) {
+bool is_no_records(const Error& error) {
   const auto* sa = dynamic_cast<const mad::SaError*>(&error);
   return sa != nullptr && sa->code() == no_records;
 }

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "base/error.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "sa/pattern.hpp"
@@ -39,7 +42,23 @@ std::size_t least_size(const StructInfo& record);
 async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern);
 
 /// Whether `error` is the answer of the SA that no record matches.
-bool is_no_records(const mad::MadError& error);
+bool is_no_records(const Error& error);
+
+/// Stores the answer of a query. Returns the error of the request, or the one of an answer that contradicts itself; null if there is none.
+/// Throws SysError.
+template <class T>
+async::Task<std::shared_ptr<const Error>> store_answer(async::Task<mad::Result<T>> query, T& into) {
+  try {
+    mad::Result<T> answer = co_await std::move(query);
+    if (!answer) co_return answer.shared_error();
+    into = std::move(*answer);
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error& error) {
+    co_return std::make_shared<const Error>(error);
+  }
+  co_return nullptr;
+}
 
 using Nodes = Table<NodeRecord>;  ///< one record for each end port
 

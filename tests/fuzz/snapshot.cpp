@@ -178,7 +178,7 @@ void use(const subnet::SweptSubnet& fabric) {
     text.ports(out, at);
     static_cast<void>(subnet::smp_path(subnet, at, start));
   }
-  static_cast<void>(subnet::group(subnet, subnet::by_guid(subnet, std::nullopt)));
+  static_cast<void>(subnet::group(subnet, subnet::by_guid(subnet)));
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t'; };
   ibtest::must(std::ranges::none_of(out, is_control), "a control character in the text");
   for (const subnet::Failure& failure : fabric.failures) {

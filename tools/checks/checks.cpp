@@ -2,18 +2,21 @@
 // The commands ibchecknode, ibcheckport, ibcheckportstate, ibcheckportwidth and ibcheckerrs check one node or one port; ibcheckerrors,
 // ibchecknet, ibcheckstate and ibcheckwidth check the whole fabric. The whole fabric is swept and compared with two tables of the SA, and
 // one survey reads all counters. A node, and the other end of its link if a check needs it, are read into a small model. Both are judged
-// alike.
+// alike. ibidsverify finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "base/log.hpp"
 #include "counters/readings.hpp"
 #include "counters/thresholds.hpp"
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
+#include "subnet/model/chassis.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -23,6 +26,7 @@
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/one_node.hpp"
 #include "tools/shared/survey.hpp"
 
@@ -41,6 +45,7 @@ struct Looks {
   bool node{};  ///< end ports against their records in the SA
   subnet::PortChecks ports{};
   bool errors{};  ///< counters against their thresholds
+  bool ids{};     ///< of the whole fabric, and nothing else: LIDs and GUIDs
 };
 
 class Check final : public Command {
@@ -56,19 +61,20 @@ class Check final : public Command {
         set.integer("PORT", counted_.port, {0, path::last_port});
         set.is_port();
       }
-      if (!looks_.one) {
+      if (!looks_.one && !looks_.ids) {
         set.optional_operands();
         set.target_patterns("TARGET", targets_);
         set.notes("Without TARGET all nodes are checked. TARGET may be a pattern of names, and\nmay name a port: leaf[01-04]/19.");
-        set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
       }
+      if (!looks_.one) set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
       set.flag("-N --nocolor", counted_.plain, "Print no colours; without it a terminal gets them.");
       if (looks_.errors)
         set.text("-T --thresholds", counted_.thresholds_file, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
     }
     if (!looks_.one) add_discovery(set, discovery_);
     add_table_options(set, common, table_, keys_of(check_columns()));
-    add_common(set, common, looks_.errors ? group_target | group_sl : group_target);
+    const unsigned usual = looks_.errors ? group_target | group_sl : group_target;
+    add_common(set, common, looks_.ids ? group_fabric : usual);
   }
 
   std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
@@ -86,7 +92,14 @@ class Check final : public Command {
     if (looks_.one) {
       co_await check_one(session.stack(), emit, fabric, report);
     } else {
-      co_await check_fabric(session, fabric, report);
+      discovery_.needs.switch_infos = looks_.ports.any();  // a port 0 that is not an enhanced one is not checked
+      if (looks_.ids && !emit.json() && !table_.given()) discovery_.needs.descriptions = {};
+      co_await discover(session, discovery_, fabric);
+      if (looks_.ids) {
+        check_ids(fabric.subnet, report);
+      } else {
+        co_await check_fabric(session, fabric, report);
+      }
       report.emit(emit, table_, session.host().world().out);
       note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
     }
@@ -136,9 +149,7 @@ class Check final : public Command {
     if (is_switch(subnet, one.port) && one.port != one.end) co_await add_port(transactor, node.path, subnet, one.end);
     if (is_switch(subnet, one.port) && one.port == one.end) {
       const auto info = co_await transactor.subn_get<smp::SwitchInfo>(node.path);
-      subnet::Node& of = subnet.node(subnet.port(one.port).node);
-      info.pack(of.switch_info_bytes);
-      of.has_switch_info = true;
+      subnet.node_of(one.port).set_switch_info(wire::packed(info));
     }
     if (!looks_.ports.needs_peer(subnet.port(one.port))) co_return true;
     try {
@@ -168,9 +179,15 @@ class Check final : public Command {
     subnet.link(port, there);
   }
 
+  void check_ids(const subnet::Subnet& subnet, CheckReport& report) const {
+    subnet::IdOwners owners;
+    for (const PortIndex end : subnet::end_ports(subnet)) {
+      if (subnet.port(end).number == 0 || !is_left_out(subnet.port(end)))
+        report.add({.kind = CheckKind::node, .port = end, .findings = subnet::check_ids(subnet, owners, end)});
+    }
+  }
+
   async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
-    discovery_.needs.switch_infos = looks_.ports.any();  // a port 0 that is not an enhanced one is not checked
-    co_await discover(session, discovery_, fabric);
     if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
     subnet::SaNodes sa;
     subnet::PortPaths paths(fabric.subnet, session.stack().here());
@@ -224,8 +241,7 @@ class Check final : public Command {
   static subnet::Failure no_states() {
     return {.kind = subnet::Failure::Kind::not_read,
             .attribute = "PortInfo",
-            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them.",
-            .error = {}};
+            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them."};
   }
 
   /// Reads the counters of all ports to be checked. Adds the failures of counters that cannot be read to `met`.
@@ -321,6 +337,96 @@ class Check final : public Command {
   DiscoveryOptions discovery_;
 };
 
+/// The complaints of infiniband-diags' ibidsverify, which reads the text of ibnetdiscover from its top: all switches, and the linked ports
+/// of the other nodes. An id of zero has no owner.
+class DiagsIdsCheck {
+ public:
+  explicit DiagsIdsCheck(const LibibnetdiscFabric& fabric) : fabric_(fabric), subnet_(fabric.subnet) {}
+
+  std::string complaints() {
+    const subnet::Grouping grouping = subnet::group(subnet_, fabric_.order);
+    // A board that is not a switch is printed in the form of a switch, which ibidsverify does not read.
+    for (const subnet::Chassis& box : grouping.chassis) {
+      if (box.number == 0) continue;
+      check_all(box.spines, subnet::NodeKind::sw);
+      check_all(box.lines, subnet::NodeKind::sw);
+      for (const subnet::NodeKind kind : {subnet::NodeKind::sw, subnet::NodeKind::ca}) check_all(box.others, kind);
+    }
+    std::vector<NodeIndex> ungrouped = fabric_.order;
+    std::erase_if(ungrouped, [&](NodeIndex at) { return grouping.grouped(at); });
+    for (const subnet::NodeKind kind : {subnet::NodeKind::sw, subnet::NodeKind::ca, subnet::NodeKind::router}) check_all(ungrouped, kind);
+    return std::move(complaints_);
+  }
+
+ private:
+  void check_all(std::span<const NodeIndex> nodes, subnet::NodeKind kind) {
+    for (const NodeIndex at : nodes) {
+      if (at == subnet::none || subnet_.node(at).kind() != kind) continue;
+      const subnet::Node& node = subnet_.node(at);
+      if (kind == subnet::NodeKind::sw) check("switch", node.first_port, node.info.port_guid, true);
+      bool is_first = true;
+      for (unsigned number = 1; kind != subnet::NodeKind::sw && number < node.slots; ++number) {
+        const PortIndex port = node.first_port + number;
+        if (subnet_.port(port).peer == subnet::none) continue;
+        check(kind == subnet::NodeKind::ca ? "ca" : "router", port, subnet_.port(port).guid, std::exchange(is_first, false));
+      }
+    }
+  }
+
+  void check(std::string_view type, PortIndex port, Guid port_guid, bool is_first) {
+    const auto node_of = [this](PortIndex of) { return subnet_.node(subnet_.port(of).node).guid(); };
+    const unsigned lid = subnet_.lid(port).value;
+    const Guid node_guid = node_of(port);
+    if (lid == 0) {
+      complain("LID 0 found for {} NodeGUID 0x{:x}", type, node_guid.value);
+    } else if (const PortIndex other = subnet::IdOwners::before(owners_.lids, lid, port); other != subnet::none) {
+      complain("LID {} already defined for NodeGUID 0x{:x}", lid, node_of(other).value);
+    }
+    if (is_first) check_guid("Node", type, owners_.node_guids, node_guid, port);
+    if (check_guid("Port", type, owners_.port_guids, port_guid, port) && node_guid != port_guid && owners_.node_guids.contains(port_guid))
+      complain("PortGUID 0x{:x} is an invalid duplicate of a NodeGUID", port_guid.value);
+  }
+
+  /// False if there is a complaint.
+  bool check_guid(std::string_view what, std::string_view type, std::unordered_map<Guid, PortIndex>& owners, Guid guid, PortIndex port) {
+    if (guid == Guid{}) {
+      complain("{} GUID 0x0 found with LID {}", type, subnet_.lid(port).value);
+      return false;
+    }
+    const PortIndex other = subnet::IdOwners::before(owners, guid, port);
+    if (other != subnet::none) complain("{}GUID 0x{:x} already defined for LID {}", what, guid.value, subnet_.lid(other).value);
+    return other == subnet::none;
+  }
+
+  template <class... T>
+  void complain(fmt::format_string<T...> format, T&&... values) {
+    complaints_ += fmt::format(format, std::forward<T>(values)...) + "\n";
+  }
+
+  const LibibnetdiscFabric& fabric_;
+  const subnet::Subnet& subnet_;
+  subnet::IdOwners owners_;
+  std::string complaints_;
+};
+
+class Ibidsverify final : public Command {
+ public:
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.perl_script();
+    set.action("-R", "No effect: the fabric is always read again.", [] {});
+    add_common(set, common, group_device);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    LibibnetdiscFabric fabric;
+    const LibibnetdiscWanted everything;
+    co_await discover_as_libibnetdisc(session, everything, fabric);
+    const std::string complaints = DiagsIdsCheck(fabric).complaints();
+    emit.text().write(complaints);
+    if (!complaints.empty()) emit.set_diags_status(1);
+  }
+};
+
 template <Looks looks>
 constexpr CommandInfo info(std::string_view name, HelpGroup group, std::string_view summary) {
   return {.name = name, .group = group, .summary = summary, .make = make_command<Check, looks>};
@@ -349,5 +455,13 @@ constinit const CommandInfo rooms::ibcheckstate = checks::info<checks::Looks{.no
     "ibcheckstate", HelpGroup::topology, "Check every node, and that every link is up and active.");
 constinit const CommandInfo rooms::ibcheckwidth = checks::info<checks::Looks{.node = true, .ports = {.width = true}}>(
     "ibcheckwidth", HelpGroup::topology, "Check every node, and the width of every link.");
+constinit const CommandInfo rooms::ibidsverify{
+    .name = "ibidsverify",
+    .group = HelpGroup::topology,
+    .summary = "Check that no LID or GUID is zero or used twice.",
+    .make = make_command<checks::Check, checks::Looks{.ids = true}>,
+    .make_diags = make_command<checks::Ibidsverify>,
+    .alias = "ibidsverify.pl",
+};
 
 }  // namespace ib::tools

@@ -327,7 +327,7 @@ void Engine::report_down_port() {
     of_sysfs->names = options_.names;
     subnet::add_own_node(of_sysfs->subnet, port);
     subnet::Node& node = of_sysfs->subnet.node(0);
-    if (!node.has_description) subnet::describe_node(node, port.device->name);  // a label is never empty
+    if (!node.has_description) node.set_description(as_bytes(port.device->name));  // a label is never empty
     own = std::move(of_sysfs);
   }
   view_.findings = find_down_port(std::move(own), port.name());

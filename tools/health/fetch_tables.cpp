@@ -17,7 +17,7 @@
 #include "health/routes.hpp"
 #include "iba-gen/sa.hpp"
 #include "routing/tables.hpp"
-#include "sa/subn_adm.hpp"
+#include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/model/port_checks.hpp"
@@ -54,18 +54,12 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Stack& stack, bool& is_sile
   co_await stack.prepare_sa();
   mad::Transactor& transactor = stack.transactor();
   if (!transactor.knows_sa()) co_return records;
-  try {
-    const sa::SMInfoRecord::Query query;
-    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
-    if (!answer) {
-      is_silent = subnet::kind_of(answer.error()) == subnet::Failure::Kind::no_answer;
-    } else {
-      for (const sa::SMInfoRecord& record : answer->records) records.emplace(record.lid, record.sm_info);
-    }
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error&) {  // an answer that contradicts itself: the ports themselves are read
-  }
+  const sa::SMInfoRecord::Query all;
+  async::Task<mad::Result<sa::Table<sa::SMInfoRecord>>> query = sa::try_subn_adm_get_table(transactor, all);
+  sa::Table<sa::SMInfoRecord> table;
+  const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), table);
+  is_silent = error && subnet::kind_of(*error) == subnet::Failure::Kind::no_answer;
+  for (const sa::SMInfoRecord& record : table.records) records.emplace(record.lid, record.sm_info);
   co_return records;
 }
 

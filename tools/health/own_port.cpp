@@ -72,8 +72,7 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.manners().node_name_map();
-  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node),
-                        session.host().end_port().device->node_description);
+  fabric.subnet.node_of(fabric.subnet.start).set_description(as_bytes(session.host().end_port().device->node_description));
 }
 
 /// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is

@@ -18,7 +18,6 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "subnet/model/failure_text.hpp"
 #include "subnet/model/failures.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/health/fetch.hpp"
@@ -210,7 +209,7 @@ async::Task<> CounterReadings::read_snapshot(Stack& stack, const std::string& fi
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
   snapshot::SnapshotTransactor transactor(*stored);
   const Subnet& then = transactor.subnet();
-  if (const std::string other = subnet::other_fabric(current, then); !other.empty())
+  if (const std::string other = subnet::other_fabric(current, then, subnet::Counterparts(current, then)); !other.empty())
     throw UsageError(fmt::format("--since: {} cannot be compared: {}", in_quotes(file), other));
   const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
   for (PortIndex at = 0; at < then.ports().size(); ++at) {

@@ -123,7 +123,7 @@ class ListNodes : public Command {
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     NodesReport report(fabric, false);
-    report.nodes = subnet::by_guid(fabric.subnet, std::nullopt);
+    report.nodes = subnet::by_guid(fabric.subnet);
     std::erase_if(report.nodes, [&](NodeIndex at) { return !kinds_.has(fabric.subnet.node(at).kind()); });
     if (shown_.given()) {
       emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), report.lines(), session.host().world().out));
@@ -319,56 +319,33 @@ std::unique_ptr<Command> make() {
   return std::make_unique<T>(std::initializer_list<NodeKind>{kinds...});
 }
 
+/// A command that lists the nodes of some kinds, and the script of infiniband-diags with its name.
+template <NodeKind... kinds>
+constexpr CommandInfo list_of(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .group = HelpGroup::topology,
+          .summary = summary,
+          .make = make<ListNodes, kinds...>,
+          .make_diags = make<ListScripts, kinds...>};
+}
+
+/// A command that prints nodes of a kind. `alias` is its name in python-rdma.
+template <NodeKind kind>
+constexpr CommandInfo print_of(std::string_view name, std::string_view alias, std::string_view summary) {
+  return {.name = name, .group = HelpGroup::topology, .summary = summary, .make = make_command<PrintNode, kind>, .alias = alias};
+}
+
 }  // namespace
 
-constinit const CommandInfo rooms::ibhosts{
-    .name = "ibhosts",
-    .group = HelpGroup::topology,
-    .summary = "List the channel adapters: node GUID, ports, description.",
-    .make = make<ListNodes, NodeKind::ca>,
-    .make_diags = make<ListScripts, NodeKind::ca>,
-};
-constinit const CommandInfo rooms::ibswitches{
-    .name = "ibswitches",
-    .group = HelpGroup::topology,
-    .summary = "List the switches: node GUID, ports, description.",
-    .make = make<ListNodes, NodeKind::sw>,
-    .make_diags = make<ListScripts, NodeKind::sw>,
-};
-constinit const CommandInfo rooms::ibrouters{
-    .name = "ibrouters",
-    .group = HelpGroup::topology,
-    .summary = "List the routers: node GUID, ports, description.",
-    .make = make<ListNodes, NodeKind::router>,
-    .make_diags = make<ListScripts, NodeKind::router>,
-};
-constinit const CommandInfo rooms::ibnodes{
-    .name = "ibnodes",
-    .group = HelpGroup::topology,
-    .summary = "List the channel adapters and the switches.",
-    .make = make<ListNodes, NodeKind::ca, NodeKind::sw>,
-    .make_diags = make<ListScripts, NodeKind::ca, NodeKind::sw>,
-};
-constinit const CommandInfo rooms::ibprintca{
-    .name = "ibprintca",
-    .group = HelpGroup::topology,
-    .summary = "Print a channel adapter with its ports and links, or list all.",
-    .make = make_command<PrintNode, NodeKind::ca>,
-    .alias = "ibprintca.pl",
-};
-constinit const CommandInfo rooms::ibprintswitch{
-    .name = "ibprintswitch",
-    .group = HelpGroup::topology,
-    .summary = "Print a switch with its ports and links, or list all.",
-    .make = make_command<PrintNode, NodeKind::sw>,
-    .alias = "ibprintswitch.pl",
-};
-constinit const CommandInfo rooms::ibprintrt{
-    .name = "ibprintrt",
-    .group = HelpGroup::topology,
-    .summary = "Print a router with its ports and links, or list all.",
-    .make = make_command<PrintNode, NodeKind::router>,
-    .alias = "ibprintrt.pl",
-};
+constinit const CommandInfo rooms::ibhosts = list_of<NodeKind::ca>("ibhosts", "List the channel adapters: node GUID, ports, description.");
+constinit const CommandInfo rooms::ibswitches = list_of<NodeKind::sw>("ibswitches", "List the switches: node GUID, ports, description.");
+constinit const CommandInfo rooms::ibrouters = list_of<NodeKind::router>("ibrouters", "List the routers: node GUID, ports, description.");
+constinit const CommandInfo rooms::ibnodes = list_of<NodeKind::ca, NodeKind::sw>("ibnodes", "List the channel adapters and the switches.");
+constinit const CommandInfo rooms::ibprintca =
+    print_of<NodeKind::ca>("ibprintca", "ibprintca.pl", "Print a channel adapter with its ports and links, or list all.");
+constinit const CommandInfo rooms::ibprintswitch =
+    print_of<NodeKind::sw>("ibprintswitch", "ibprintswitch.pl", "Print a switch with its ports and links, or list all.");
+constinit const CommandInfo rooms::ibprintrt =
+    print_of<NodeKind::router>("ibprintrt", "ibprintrt.pl", "Print a router with its ports and links, or list all.");
 
 }  // namespace ib::tools

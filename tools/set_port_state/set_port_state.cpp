@@ -91,7 +91,8 @@ void report_failed(Host& host, Fabric& fabric, const PortToSet& port, const std:
                    std::string_view what) {
   host.log().error(what);
   host.report(*error, false);
-  fabric.failures.push_back(port_failure(fabric.subnet, port.port, error));
+  const subnet::Port& at = fabric.subnet.port(port.port);
+  fabric.failures.push_back(subnet::failure_of(error, at.node, at.number, false, "PortInfo", at.number));
 }
 
 /// Warns if the subnet manager of this port does not answer: it would have to activate the links again. To be called before ports are set,

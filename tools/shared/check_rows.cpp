@@ -20,11 +20,7 @@ using subnet::PortIndex;
 
 constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
 constexpr std::string_view kind_words[] = {"node", "port", "errors"};
-
-std::string_view relation_words(Mismatch::Relation relation) {
-  constexpr std::string_view words[] = {"equal", "not_equal", "at_most"};
-  return words[static_cast<unsigned>(relation)];
-}
+constexpr std::string_view relation_words[] = {"equal", "not_equal", "at_most"};
 
 std::string_view verdict_of(const CheckRow& row) { return row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning"; }
 
@@ -34,7 +30,7 @@ void visit_findings(report::Sink& sink, std::string_view key, const subnet::Mism
     sink.value("message", finding.sentence());
     sink.text_or_null("field", finding.field);
     sink.text_or_null("found", finding.found);
-    sink.text_or_null("relation", finding.field.empty() ? "" : relation_words(finding.relation));
+    sink.text_or_null("relation", finding.field.empty() ? "" : relation_words[static_cast<unsigned>(finding.relation)]);
     sink.text_or_null("expected", finding.expected);
   });
 }

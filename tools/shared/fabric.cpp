@@ -20,7 +20,6 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "subnet/model/failure_text.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"
 #include "subnet/model/names.hpp"
@@ -453,12 +452,7 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
 }
 
 void print_failures(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures) {
-  for (const std::string& line : subnet::unread_lines(failures)) host.log().error(line);
-  if (host.options().error_level() < 1) {
-    for (const std::string& line : failure_lines(subnet, failures)) host.log().error(line);
-    return;
-  }
-  for (const auto& [line, error] : detailed_lines(subnet, failures)) {
+  for (const auto& [line, error] : failure_lines(subnet, failures, host.options().error_level() >= 1)) {
     host.log().error(line);
     if (error) host.report(*error, false);
   }

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <ranges>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "tools/frame/diags_words.hpp"
 
@@ -20,10 +20,8 @@ std::optional<std::string> read_checks(const std::string& words, std::span<const
   checks = {};
   for (const std::string_view part : split(words)) {
     if (part.empty()) continue;
-    const std::string word(part);
-    const auto key =
-        std::ranges::find_if(keys, [&](const DiffKey& known) { return ::strcasecmp(word.c_str(), std::string(known.word).c_str()) == 0; });
-    if (key == keys.end()) return word;
+    const auto key = std::ranges::find_if(keys, [part](const DiffKey& known) { return equal_ignoring_case(part, known.word); });
+    if (key == keys.end()) return std::string(part);
     checks.*key->check = true;
   }
   return std::nullopt;

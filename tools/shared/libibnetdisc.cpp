@@ -115,8 +115,7 @@ async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, 
   } catch (const mad::MadError& error) {
     failed = std::make_shared<const mad::MadError>(error);
   }
-  if (failed)
-    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+  if (failed) fabric.failures.push_back(subnet::failure_of(failed, subnet::none, -1, false, "NodeInfo"));
 }
 
 unsigned radius_for_libibnetdisc(unsigned hops) {

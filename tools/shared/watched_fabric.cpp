@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "subnet/model/failure_text.hpp"
+#include "subnet/model/failures.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -214,7 +213,8 @@ class SubnetDiff final : public Command {
       discovery_.needs.switch_infos = false;
       co_await discover(session, discovery_, current);
     }
-    if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
+    const subnet::Counterparts pairs(current.subnet, reference.subnet);
+    if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet, pairs); !other.empty())
       throw UsageError(fmt::format("{} cannot be compared: {}", in_quotes(reference_), other));
     emit(DiffReport(current, reference));
     if (!current_) note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");

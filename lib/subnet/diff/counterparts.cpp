@@ -107,6 +107,12 @@ class Matching {
   std::vector<Crowd> crowds_;
 };
 
+/// Whether the failure leaves open what is at the other ends of links. A failed NodeInfo concerns all ports of the node.
+bool hides_links(const Failure& failure) {
+  if (failure.node == none) return false;
+  return failure.beyond || failure.attribute == "NodeInfo" || failure.attribute == "PortInfo";
+}
+
 }  // namespace
 
 Counterparts::Counterparts(const Subnet& current, const Subnet& reference)
@@ -141,20 +147,6 @@ std::string other_fabric(const Subnet& current, const Subnet& reference, const C
   const std::string here = common == 0 ? "none" : fmt::format("{}", common);
   return fmt::format("it is of another fabric: {} of its {} node{} {} here", here, nodes, nodes == 1 ? "" : "s", common > 1 ? "are" : "is");
 }
-
-std::string other_fabric(const Subnet& current, const Subnet& reference) {
-  return other_fabric(current, reference, Counterparts(current, reference));
-}
-
-namespace {
-
-/// Whether the failure leaves open what is at the other ends of links. A failed NodeInfo concerns all ports of the node.
-bool hides_links(const Failure& failure) {
-  if (failure.node == none) return false;
-  return failure.beyond || failure.attribute == "NodeInfo" || failure.attribute == "PortInfo";
-}
-
-}  // namespace
 
 Unseen::Unseen(const Subnet& swept, const Failures& failures, const Subnet& other, const Counterparts& pairs)
     : other_(other), pairs_(pairs), open_(swept.ports().size()), nodes_(other.nodes().size()) {

@@ -38,7 +38,6 @@ class Counterparts {
 /// The reason why `reference` is of another fabric than `current`, as the end of a sentence: "it is of another fabric: none of its 8 nodes
 /// is here". Empty if they may be of one: of the nodes of the smaller model one in ten or more is in the other one too.
 std::string other_fabric(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
-std::string other_fabric(const Subnet& current, const Subnet& reference);
 
 // The nodes and links of another model that a sweep may have missed: those beyond the ports from which no answer came. When two models are
 // compared, it is not known whether these still exist.

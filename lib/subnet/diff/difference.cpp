@@ -100,7 +100,7 @@ class SweepComparison {
   }
 
   void compare_nodes(SetDifference& set) const {
-    const Indexes now = by_guid(current_, std::nullopt), before = by_guid(reference_, std::nullopt);
+    const Indexes now = by_guid(current_), before = by_guid(reference_);
     set.current = now.size();
     set.reference = before.size();
     std::ranges::copy_if(now, std::back_inserter(set.added), [this](NodeIndex at) { return sweeps_.pairs.node_then(at) == none; });
@@ -160,21 +160,6 @@ class SweepComparison {
   const Subnet &current_, &reference_;
   const ComparedSweeps sweeps_;
 };
-
-}  // namespace
-
-LinkEnds link_ends(const Subnet& subnet, PortIndex port) {
-  const LinkEnd here = end_at(subnet, port), there = end_at(subnet, subnet.port(port).peer);
-  return {std::max(here, there), std::min(here, there)};
-}
-
-SubnetDifference difference(const Subnet& current, const Subnet& reference) { return SweepComparison(current, {}, reference, {}).run(); }
-
-SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference) {
-  return SweepComparison(current.subnet, current.failures, reference.subnet, reference.failures).run();
-}
-
-namespace {
 
 constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_id", "revision", "vendor_id", "num_ports"};
 constexpr std::array<std::string_view, 3> listed_fields{"device_id", "vendor_id", "num_ports"};  // of Node::is_listed
@@ -375,6 +360,17 @@ class Comparison {
 };
 
 }  // namespace
+
+LinkEnds link_ends(const Subnet& subnet, PortIndex port) {
+  const LinkEnd here = end_at(subnet, port), there = end_at(subnet, subnet.port(port).peer);
+  return {std::max(here, there), std::min(here, there)};
+}
+
+SubnetDifference difference(const Subnet& current, const Subnet& reference) { return SweepComparison(current, {}, reference, {}).run(); }
+
+SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference) {
+  return SweepComparison(current.subnet, current.failures, reference.subnet, reference.failures).run();
+}
 
 Changes changes(const Subnet& current, const Subnet& reference) { return Comparison(current, reference).run(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The differences between two models of a subnet: the current one, and an earlier one as the reference. All lists are sorted. What one of
-// the two sweeps may have missed (subnet/diff/unseen.hpp) is not compared.
+// the two sweeps may have missed (subnet::Unseen) is not compared.
 #pragma once
 
 #include <compare>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -107,33 +106,24 @@ class Grouper {
   /// Finds the place of a Mellanox board in its node description: `MF0;<system>:<type>/<L or S><slot>[:<board>]/U<chip>`.
   void place_mellanox(NodeIndex at) {
     const Node& node = subnet_.node(at);
-    std::string_view text = node.description();
+    const std::string_view text = node.description();
     if (device(at) != infiniscale4 || !text.starts_with("MF0;")) return;
-    const auto take = [&text](std::string_view ends) -> std::optional<std::string_view> {
-      const auto end = text.find_first_of(ends);
-      if (end == std::string_view::npos) return std::nullopt;
-      const std::string_view part = text.substr(0, end);
-      text.remove_prefix(end);
-      return part;
-    };
-    if (!take(":")) return;
-    text.remove_prefix(1);
-    const auto type = take("/");
-    if (!type) return;
-    text.remove_prefix(1);
-    const auto slot = take("/:");
-    if (!slot || slot->empty() || (slot->front() != 'L' && slot->front() != 'S')) return;
-    if (!take("/") || !text.starts_with("/U")) return;
+    const std::size_t colon = text.find(':'), slash = text.find('/', colon);
+    if (slash == std::string_view::npos) return;
+    const std::size_t end = text.find_first_of("/:", slash + 1), last = text.find('/', end);
+    const std::string_view slot = text.substr(slash + 1, end - slash - 1);
+    if (last == std::string_view::npos || !text.substr(last).starts_with("/U")) return;
+    if (slot.empty() || (slot[0] != 'L' && slot[0] != 'S')) return;
     Slot& p = slot_at(at);
-    p.chip = number_at(text.substr(2));
-    p.kind = slot->front() == 'L' ? SlotKind::line : SlotKind::spine;
-    p.slot = number_at(slot->substr(1));
+    p.chip = number_at(text.substr(last + 2));
+    p.kind = slot[0] == 'L' ? SlotKind::line : SlotKind::spine;
+    p.slot = number_at(slot.substr(1));
     p.recognised = true;
     if (p.slot > (p.kind == SlotKind::line ? max_lines : max_spines) + 1) {  // infiniband-diags takes one too many
       p.slot = 0;
       return;
     }
-    p.model = type->substr(0, 19);
+    p.model = text.substr(colon + 1, slash - colon - 1).substr(0, 19);
     for (unsigned number = 1; p.kind == SlotKind::line && number < node.slots && number <= 18; ++number) {
       result_.external_port[node.first_port + number] = static_cast<std::uint8_t>(number);
     }
@@ -145,19 +135,7 @@ class Grouper {
 
   void insert_spine(NodeIndex at, std::uint32_t box) {
     const Slot& p = slot_at(at);
-    unsigned where = p.slot;
-    switch (spine_of(at)) {
-      case Model::isr9288:
-      case Model::isr2012:
-        where = 3U * (p.slot - 1U) + p.chip;
-        break;
-      case Model::isr4700:
-      case Model::isr4700x2:
-        where = 2U * (p.slot - 1U) + p.chip;
-        break;
-      default:
-        break;
-    }
+    const unsigned where = voltaire::spine_number(spine_of(at), p.slot, p.chip);
     if (p.slot > 0 && where >= 1 && where <= max_spines) insert(result_.chassis[box].spines[where], at, box);
   }
   void insert_line(NodeIndex at, std::uint32_t box) {
@@ -296,18 +274,19 @@ struct SpineBoard {
   Model model;
   std::array<std::uint16_t, 2> device_ids;
   std::string_view name;
-  Runs to_lines;   ///< from the ports of a spine board
-  Runs to_spines;  ///< from the ports of a line board
+  Runs to_lines;          ///< from the ports of a spine board
+  Runs to_spines;         ///< from the ports of a line board
+  unsigned chips_a_slot;  ///< in the count of spines
 };
 constexpr SpineBoard spine_boards[] = {
-    {Model::isr9096, {0x5a0b, 0x5a33}, "ISR9096", {24, 6, 3}, {12, 3, 0}},
-    {Model::isr9288, {0x5a08, 0x5a32}, "ISR9288", {24, 2, 1}, {12, 3, 1}},
-    {Model::isr2004, {0x5a40, 0x5a40}, "ISR2004", {24, 6, 3}, {12, 3, 0}},
-    {Model::isr2012, {0x5a37, 0x5a37}, "ISR2012", {24, 2, 1}, {12, 3, 1}},
-    {Model::isr4700, {0x5a5c, 0x5a5c}, "ISR4700", {36, 2, 0}, {18, 2, 0}},
-    {Model::isr4700x2, {0x5a5d, 0x5a5d}, "ISR4700", {18, 1, 0}, {18, 2, 1}},
-    {Model::isr4200, {0x5a60, 0x5a60}, "ISR4200", {36, 4, 0}, {16, 4, 0}},
-    {Model::unknown, {}, "", {}, {}},
+    {Model::isr9096, {0x5a0b, 0x5a33}, "ISR9096", {24, 6, 3}, {12, 3, 0}, 1},
+    {Model::isr9288, {0x5a08, 0x5a32}, "ISR9288", {24, 2, 1}, {12, 3, 1}, 3},
+    {Model::isr2004, {0x5a40, 0x5a40}, "ISR2004", {24, 6, 3}, {12, 3, 0}, 1},
+    {Model::isr2012, {0x5a37, 0x5a37}, "ISR2012", {24, 2, 1}, {12, 3, 1}, 3},
+    {Model::isr4700, {0x5a5c, 0x5a5c}, "ISR4700", {36, 2, 0}, {18, 2, 0}, 2},
+    {Model::isr4700x2, {0x5a5d, 0x5a5d}, "ISR4700", {18, 1, 0}, {18, 2, 1}, 2},
+    {Model::isr4200, {0x5a60, 0x5a60}, "ISR4200", {36, 4, 0}, {16, 4, 0}, 1},
+    {Model::unknown, {}, "", {}, {}, 1},
 };
 constexpr std::pair<std::uint16_t, Line> line_boards[] = {
     {0x5a09, Line::slb24}, {0x5a34, Line::slb24},   {0x5a42, Line::slb24},
@@ -351,20 +330,19 @@ SlotAndChip spine_place(Model spine, unsigned port) {
   return at;
 }
 
+unsigned spine_number(Model spine, unsigned slot, unsigned chip) {
+  const unsigned chips = board_of(spine).chips_a_slot;
+  return chips == 1 ? slot : chips * (slot - 1U) + chip;
+}
+
 SlotAndChip router_place(Model spine, unsigned port, Guid spine_guid) {
   const std::uint8_t slot = line_place(spine, port).slot;
-  switch (spine) {
-    case Model::isr9096:
-    case Model::isr2004:
-      return {slot, slot == 0 ? std::uint8_t{} : static_cast<std::uint8_t>(3 - (port - 1) % 3)};
-    case Model::isr9288:
-    case Model::isr2012: {  // chips of a fabric board have consecutive GUIDs, the first one wired to module 3
-      constexpr std::array<std::uint8_t, 4> module{2, 3, 2, 1};
-      return {slot, module[spine_guid.value % 4]};
-    }
-    default:
-      return {};
-  }
+  if (spine == Model::isr9096 || spine == Model::isr2004)
+    return {slot, slot == 0 ? std::uint8_t{} : static_cast<std::uint8_t>(3 - (port - 1) % 3)};
+  if (spine != Model::isr9288 && spine != Model::isr2012) return {};
+  // Chips of a fabric board have consecutive GUIDs, the first one wired to module 3.
+  constexpr std::array<std::uint8_t, 4> module{2, 3, 2, 1};
+  return {slot, module[spine_guid.value % 4]};
 }
 
 unsigned first_external(Line line, Model spine) { return line == Line::slb4018 || spine == Model::isr4700x2 ? 19 : 13; }
@@ -377,18 +355,10 @@ unsigned external_port(Line line, Model spine, unsigned chip, unsigned port) {
   const unsigned count = first == 19 ? 18 : 12;
   if (chip < 1 || chip > 2 || port < first || port >= first + count) return 0;
   const unsigned at = port - first;
-  switch (line) {
-    case Line::slb24:
-      return slb24[at] + (chip - 1) * 6U;
-    case Line::slb8:
-      return slb8[at] + (chip - 1) * 2U;
-    case Line::slb2024:
-      return chip == 1 ? port : port - 12;
-    case Line::slb4018:
-      return at + 1;
-    case Line::none:
-      break;
-  }
+  if (line == Line::slb24) return slb24[at] + (chip - 1) * 6U;
+  if (line == Line::slb8) return slb8[at] + (chip - 1) * 2U;
+  if (line == Line::slb2024) return chip == 1 ? port : port - 12;
+  if (line == Line::slb4018) return at + 1;
   return spine == Model::isr4700x2 ? at / 3 + (chip == 1 ? 7 : 1) : 0;
 }
 

@@ -88,6 +88,8 @@ struct SlotAndChip {
 SlotAndChip line_place(Model spine, unsigned port);
 /// The place of the spine that is wired to port `port` of a line board.
 SlotAndChip spine_place(Model spine, unsigned port);
+/// The place of chip `chip` in slot `slot` among all spines of a box.
+unsigned spine_number(Model spine, unsigned slot, unsigned chip);
 /// The place of the router board that is wired to port `port` of the spine with node GUID `spine_guid`.
 SlotAndChip router_place(Model spine, unsigned port, Guid spine_guid);
 

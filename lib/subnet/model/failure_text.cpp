@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/model/failure_text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
+#include "subnet/model/failures.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/set/set_target.hpp"
 
@@ -37,16 +37,21 @@ std::string ports_text(const PortNumbers& ports) {
   return (ports.size() > 1 ? "ports " : "port ") + text;
 }
 
-bool was_set(const Failure& failure) {
+/// The header of the request that failed. Nothing if no request was made.
+std::optional<mad::HeaderView> request_of(const Failure& failure) {
   const mad::MadError* error = mad_error_of(failure);
-  return error != nullptr && error->request().size() >= mad::header_size && mad::HeaderView(error->request()).method() == mad::method::set;
+  return error == nullptr ? std::nullopt : std::optional(mad::HeaderView(error->request()));
+}
+
+bool was_set(const Failure& failure) {
+  const auto request = request_of(failure);
+  return request && request->method() == mad::method::set;
 }
 
 /// Whether the failure is a PMA that did not answer.
 bool is_silent_pma(const Failure& failure) {
-  const mad::MadError* error = mad_error_of(failure);
-  if (failure.kind != Failure::Kind::no_answer || error == nullptr || error->request().size() < mad::header_size) return false;
-  return mad::HeaderView(error->request()).mgmt_class() == mad::mgmt_class::performance;
+  const auto request = request_of(failure);
+  return failure.kind == Failure::Kind::no_answer && request && request->mgmt_class() == mad::mgmt_class::performance;
 }
 
 /// Whether the answer was that the node is busy, also to the last try.
@@ -89,6 +94,7 @@ bool is_its_reason(const Failure& failure) {
 using Cause = std::tuple<bool, bool, Failure::Kind, bool, std::string, std::string>;
 Cause shared_cause(const Failure& failure) {
   const bool is_of_node = failure.node != none;
+  if (std::string cause = cause_of(failure); !cause.empty()) return {false, false, failure.kind, false, "unread", std::move(cause)};
   if (is_silent_pma(failure)) return {is_of_node, false, failure.kind, false, "PMA", {}};
   if (is_of_unknown_owner(failure)) return {is_of_node, false, failure.kind, has_other_owner(failure), "owner", {}};
   if (has_stopped(failure)) return {is_of_node, false, failure.kind, false, "NodeInfo", {}};  // however many attributes it has not sent
@@ -106,17 +112,11 @@ std::string name_in(const Subnet& subnet, const Failure& failure) {
 std::string line_about_beyond(const Failure& failure, const Names& names) {
   const bool is_one = names.size() == 1;
   const std::string where = is_one ? names.front() : some_of(names, "port", "ports");
-  switch (failure.kind) {
-    case Failure::Kind::no_answer:
-      return fmt::format("No answer from beyond {}.", where);
-    case Failure::Kind::refused:
-      if (is_one) return fmt::format("The node beyond {} does not identify itself.", where);
-      return fmt::format("What is beyond them does not identify itself: {}.", where);
-    case Failure::Kind::no_record:
-      return fmt::format("The SA does not know what is beyond {}.", where);
-    default:
-      return fmt::format("Beyond {}: {}", where, failure.why);
-  }
+  if (failure.kind == Failure::Kind::no_answer) return fmt::format("No answer from beyond {}.", where);
+  if (failure.kind == Failure::Kind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
+  if (failure.kind != Failure::Kind::refused) return fmt::format("Beyond {}: {}", where, failure.why);
+  if (is_one) return fmt::format("The node beyond {} does not identify itself.", where);
+  return fmt::format("What is beyond them does not identify itself: {}.", where);
 }
 
 /// A line about one node or several nodes.
@@ -144,13 +144,36 @@ std::string line_about(const Failure& failure, const Names& names, const PortNum
   return is_one ? fmt::format("No answer from {} about {}.", who, what) : fmt::format("No answer about {} from {}.", what, who);
 }
 
-/// A line for failures with one cause.
-std::string line_for(const Subnet& subnet, const std::vector<const Failure*>& alike) {
-  const Failure& first = *alike.front();
-  if (first.node == none) return first.why + (alike.size() == 1 ? std::string() : fmt::format(" ({} times)", alike.size()));
+/// The failures of one line.
+using Group = std::vector<const Failure*>;
+
+/// Requests that were not sent come first.
+std::vector<Group> grouped(const Failures& failures, bool detailed) {
+  std::vector<Group> groups;
+  std::map<Cause, std::size_t> places;
+  for (const bool was_sent : {false, true}) {
+    for (const Failure& failure : failures) {
+      if (cause_of(failure).empty() != was_sent) continue;
+      std::size_t at = groups.size();
+      if (!detailed || !was_sent) {
+        at = places.try_emplace(shared_cause(failure), at).first->second;
+      } else if (!groups.empty() && alike(*groups.back().front(), failure)) {
+        --at;
+      }
+      if (at == groups.size()) groups.emplace_back();
+      groups[at].push_back(&failure);
+    }
+  }
+  return groups;
+}
+
+std::string line_for(const Subnet& subnet, const Group& group, bool detailed) {
+  const Failure& first = *group.front();
+  if (std::string cause = cause_of(first); !cause.empty()) return group.size() == 1 && first.node != none ? first.why : cause;
+  if (first.node == none) return first.why + (detailed || group.size() == 1 ? std::string() : fmt::format(" ({} times)", group.size()));
   Names names;
   PortNumbers ports;
-  for (const Failure* failure : alike) {
+  for (const Failure* failure : group) {
     std::string name = name_in(subnet, *failure);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     if (failure->port >= 0 && failure->attribute == first.attribute) ports.push_back(static_cast<unsigned>(failure->port));
@@ -187,48 +210,11 @@ void remove_known(Failures& met, const Failures& known) {
   std::erase_if(met, [&keys](const Failure& failure) { return keys.contains(key_of(failure)); });
 }
 
-std::vector<std::string> unread_lines(const Failures& failures) {
-  std::vector<std::pair<std::string, std::vector<const Failure*>>> causes;
-  for (const Failure& failure : failures) {
-    std::string cause = cause_of(failure);
-    if (cause.empty()) continue;
-    auto known = std::ranges::find(causes, cause, &decltype(causes)::value_type::first);
-    if (known == causes.end()) known = causes.insert(causes.end(), {std::move(cause), {}});
-    known->second.push_back(&failure);
-  }
-  std::vector<std::string> lines;
-  for (const auto& [cause, of] : causes) lines.push_back(of.size() == 1 && of.front()->node != none ? of.front()->why : cause);
-  return lines;
-}
-
-std::vector<std::string> failure_lines(const Subnet& subnet, const Failures& failures) {
-  std::vector<std::vector<const Failure*>> groups;
-  std::map<Cause, std::size_t> places;
-  for (const Failure& failure : failures) {
-    if (!cause_of(failure).empty()) continue;
-    const auto [place, is_new] = places.try_emplace(shared_cause(failure), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[place->second].push_back(&failure);
-  }
-  std::vector<std::string> lines;
-  for (const auto& group : groups) lines.push_back(line_for(subnet, group));
-  return lines;
-}
-
-std::vector<std::pair<std::string, std::shared_ptr<const Error>>> detailed_lines(const Subnet& subnet, const Failures& failures) {
-  std::vector<std::pair<std::string, std::shared_ptr<const Error>>> lines;
-  for (std::size_t at = 0; at < failures.size();) {
-    const Failure& failure = failures[at];
-    if (!cause_of(failure).empty()) {
-      ++at;
-      continue;
-    }
-    PortNumbers ports;
-    do {
-      if (failures[at].port >= 0) ports.push_back(static_cast<unsigned>(failures[at].port));
-      ++at;
-    } while (at < failures.size() && alike(failure, failures[at]));
-    lines.emplace_back(failure.node == none ? failure.why : line_about(failure, {name_in(subnet, failure)}, ports), failure.error);
+std::vector<FailureLine> failure_lines(const Subnet& subnet, const Failures& failures, bool detailed) {
+  std::vector<FailureLine> lines;
+  for (const Group& group : grouped(failures, detailed)) {
+    const bool has_error = detailed && cause_of(*group.front()).empty();
+    lines.push_back({line_for(subnet, group, detailed), has_error ? group.front()->error : nullptr});
   }
   return lines;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "iba-gen/mad.hpp"
 #include "iba-gen/smp.hpp"
@@ -16,19 +17,19 @@ namespace {
 
 constexpr int whole_node = -1;
 
+constexpr std::uint16_t of_node[] = {smp::NodeDescription::attribute_id,
+                                     smp::NodeInfo::attribute_id,
+                                     smp::SwitchInfo::attribute_id,
+                                     smp::LinearForwardingTable::attribute_id,
+                                     smp::RandomForwardingTable::attribute_id,
+                                     smp::MulticastForwardingTable::attribute_id};
+constexpr std::uint16_t with_port_in_low_byte[] = {smp::PortInfo::attribute_id, smp::SLToVLMappingTable::attribute_id,
+                                                   smp::VLArbitrationTable::attribute_id, smp::MlnxExtPortInfo::attribute_id,
+                                                   smp::PortInfoExtended::attribute_id};
+
 /// The port that an SMP is about. Nothing if it names none: it is then about the end port that got it.
 std::optional<int> port_of_smp(std::uint16_t attribute, std::uint32_t modifier, bool to_switch) {
-  switch (attribute) {
-    case smp::NodeDescription::attribute_id:
-    case smp::NodeInfo::attribute_id:
-    case smp::SwitchInfo::attribute_id:
-    case smp::LinearForwardingTable::attribute_id:
-    case smp::RandomForwardingTable::attribute_id:
-    case smp::MulticastForwardingTable::attribute_id:
-      return whole_node;
-    default:
-      break;
-  }
+  if (std::ranges::count(of_node, attribute) != 0) return whole_node;
   const std::optional<unsigned> port = port_in_modifier(attribute, modifier);
   return port && (to_switch || *port != 0) ? std::optional(static_cast<int>(*port)) : std::nullopt;
 }
@@ -37,18 +38,8 @@ std::optional<int> port_of_smp(std::uint16_t attribute, std::uint32_t modifier, 
 
 std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier) {
   constexpr unsigned low_byte = 0xff, high_half = 16;
-  switch (attribute) {
-    case smp::PortInfo::attribute_id:
-    case smp::SLToVLMappingTable::attribute_id:
-    case smp::VLArbitrationTable::attribute_id:
-    case smp::MlnxExtPortInfo::attribute_id:
-    case smp::PortInfoExtended::attribute_id:
-      return modifier & low_byte;
-    case smp::PKeyTable::attribute_id:
-      return modifier >> high_half;
-    default:
-      return std::nullopt;
-  }
+  if (std::ranges::count(with_port_in_low_byte, attribute) != 0) return modifier & low_byte;
+  return attribute == smp::PKeyTable::attribute_id ? std::optional(modifier >> high_half) : std::nullopt;
 }
 
 std::string_view name(Failure::Kind kind) {
@@ -67,27 +58,21 @@ void sort(Failures& failures, const Subnet& subnet) {
   std::ranges::stable_sort(failures, [&key](const Failure& a, const Failure& b) { return key(a) < key(b); });
 }
 
-Failure::Kind kind_of(const mad::MadError& error) {
-  if (mad::is_timeout(error)) return Failure::Kind::no_answer;
-  if (dynamic_cast<const FalseAnswer*>(&error) != nullptr) return Failure::Kind::false_answer;
+Failure::Kind kind_of(const Error& error) {
+  const auto* of_request = dynamic_cast<const mad::MadError*>(&error);
+  if (of_request == nullptr || dynamic_cast<const FalseAnswer*>(&error) != nullptr) return Failure::Kind::false_answer;
+  if (mad::is_timeout(*of_request)) return Failure::Kind::no_answer;
   if (sa::is_no_records(error)) return Failure::Kind::no_record;
   return dynamic_cast<const mad::NotRead*>(&error) != nullptr ? Failure::Kind::not_read : Failure::Kind::refused;
 }
 
-Failure port_failure(const Subnet& subnet, PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
-  const unsigned number = subnet.port(port).number;
-  return {.kind = kind_of(*error),
-          .node = subnet.port(port).node,
-          .port = static_cast<int>(number),
-          .attribute = "PortInfo",
-          .modifier = number,
-          .why = error->message(),
-          .error = error};
+Failure failure_of(const std::shared_ptr<const mad::MadError>& error, NodeIndex node, int port, bool beyond, std::string attribute,
+                   std::uint32_t modifier) {
+  return {kind_of(*error), node, port, beyond, std::move(attribute), modifier, error->message(), error};
 }
 
 int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& error) {
   const Port& at = subnet.port(port);
-  if (error.request().size() < mad::header_size) return at.number;
   const mad::HeaderView header(error.request());
   const bool to_switch = subnet.node(at.node).kind() == NodeKind::sw;
   if (mad::is_smp(header.mgmt_class()))

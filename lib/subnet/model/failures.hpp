@@ -52,15 +52,36 @@ std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t 
 void sort(Failures& failures, const Subnet& subnet);
 
 /// The kind of failure of a request that ended with `error`: no_answer, not_read, refused, no_record of the SA, or false_answer where
-/// another node answered (WrongNode).
-Failure::Kind kind_of(const mad::MadError& error);
+/// another node answered (WrongNode), or the answer contradicts itself (no MadError).
+Failure::Kind kind_of(const Error& error);
 
-/// The failure of a Get or Set of the PortInfo of `port`.
-Failure port_failure(const Subnet& subnet, PortIndex port, const std::shared_ptr<const mad::MadError>& error);
+/// The failure of a request that ended with `error`.
+Failure failure_of(const std::shared_ptr<const mad::MadError>& error, NodeIndex node, int port, bool beyond, std::string attribute,
+                   std::uint32_t modifier = 0);
 
 /// The number of the port that the request of `error` was about, for Failure::port. The request went to an agent of `port`. −1 for an
 /// attribute of the whole node (IBA 14.2.5: NodeInfo, SwitchInfo, forwarding tables), for the ClassPortInfo of a switch, which has one
 /// agent for all its ports, and for PortSelect 255 (IBA 16.1.3.1).
 int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& error);
+
+// Failures in words.
+
+/// "0000:0000:0000:0100 'leaf'"
+std::string node_text(const Subnet& subnet, NodeIndex at);
+/// "node A", "3 nodes: A, B, C", "50 nodes: A, B, C and 47 more"
+std::string some_of(const std::vector<std::string>& names, std::string_view one, std::string_view many);
+
+/// The reason why a request was not sent, without the node; empty for another kind of failure.
+std::string cause_of(const Failure& failure);
+/// Removes from `met` the failures of requests that have failed in `known` too, for instance in a sweep and afterwards.
+void remove_known(Failures& met, const Failures& known);
+
+struct FailureLine {
+  std::string text;
+  std::shared_ptr<const Error> error;  ///< of the request, if details are wanted and it was sent; may be null
+};
+/// A line for each cause, which counts the nodes and names the first of them. Causes for which requests were not sent come first.
+/// `detailed`: a line for each node and attribute of a request that was sent.
+std::vector<FailureLine> failure_lines(const Subnet& subnet, const Failures& failures, bool detailed);
 
 }  // namespace ib::subnet

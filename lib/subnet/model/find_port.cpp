@@ -117,6 +117,24 @@ FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
   return {subnet.end_port_of(walked.at), {}};
 }
 
+PathEnd at_port(const Subnet& subnet, PortIndex at) {
+  if (at == none) return {};
+  const Port& port = subnet.port(at);
+  if (subnet.node(port.node).kind() == NodeKind::sw) return {.node = port.node};
+  return {port.node, port.number, port.number};
+}
+
+PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
+  const PortIndex begin = route.begins_here() ? subnet.start : subnet.find_lid(route.dlid);
+  if (begin == none) return {};
+  const RouteWalk walked = walk(subnet, route, begin);
+  if (walked.end != RouteWalk::End::arrived) return {.beyond = walked.hop == route.hops ? walked.out : none};
+  if (route.dr_dlid != permissive_lid) return at_port(subnet, subnet.find_lid(route.dr_dlid));
+  PathEnd end = at_port(subnet, walked.at);
+  if (end.entry_port == 0) end.arrival = route.hops == 0 ? std::uint8_t{0} : subnet.port(walked.at).number;
+  return end;
+}
+
 }  // namespace
 
 std::string several_text(const Subnet& subnet, Guid guid) {
@@ -161,28 +179,6 @@ PortIndex get_port(const SweptSubnet& swept, const path::Path& target) {
   if (!found) throw Error(std::move(found.missing));
   return found.port;
 }
-
-namespace {
-
-PathEnd at_port(const Subnet& subnet, PortIndex at) {
-  if (at == none) return {};
-  const Port& port = subnet.port(at);
-  if (subnet.node(port.node).kind() == NodeKind::sw) return {.node = port.node};
-  return {port.node, port.number, port.number};
-}
-
-PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
-  const PortIndex begin = route.begins_here() ? subnet.start : subnet.find_lid(route.dlid);
-  if (begin == none) return {};
-  const RouteWalk walked = walk(subnet, route, begin);
-  if (walked.end != RouteWalk::End::arrived) return {.beyond = walked.hop == route.hops ? walked.out : none};
-  if (route.dr_dlid != permissive_lid) return at_port(subnet, subnet.find_lid(route.dr_dlid));
-  PathEnd end = at_port(subnet, walked.at);
-  if (end.entry_port == 0) end.arrival = route.hops == 0 ? std::uint8_t{0} : subnet.port(walked.at).number;
-  return end;
-}
-
-}  // namespace
 
 NodeIndex same_start(const Subnet& whole, const Subnet& part) {
   const Guid guid = part.node_of(part.start).guid();

@@ -15,6 +15,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -179,13 +180,11 @@ std::vector<NamedEndPort> named_end_ports(const Subnet& subnet) {
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const Node& node = subnet.node(at);
     if (!node.has_description) continue;
-    const bool is_switch = node.kind() == NodeKind::sw;
     const PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
-    for (unsigned number = is_switch ? 0 : 1; number < (is_switch ? 1U : node.slots); ++number) {
-      const PortIndex end = is_switch ? entry : subnet.port_of(at, number);
+    for (const PortIndex end : end_ports(subnet, at)) {
       if (end != entry && !subnet.lid(end).is_unicast()) continue;
-      ports.push_back(
-          {node.guid(), subnet.port(end).number, is_switch, end == entry, std::string(node.description()), address_of(subnet, end)});
+      ports.push_back({node.guid(), subnet.port(end).number, node.kind() == NodeKind::sw, end == entry, std::string(node.description()),
+                       address_of(subnet, end)});
     }
   }
   return ports;

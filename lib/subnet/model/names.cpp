@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/escape.hpp"
+#include "base/parse.hpp"
 
 namespace ib::subnet {
 
@@ -16,9 +17,7 @@ constexpr std::array<std::uint16_t, 7> whole_boxes{0xbd36, 0xc738, 0xc739, 0xcb2
 constexpr std::uint16_t quantum = 0xd2f0, quantum2 = 0xd2f2;
 constexpr unsigned quantum_cages = 40, quantum2_ports = 64;
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
-}
+bool is_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 /// Whether a description names a chip of a director: "NAME/L16/U2", "NAME/S01/U1".
 bool is_in_director(std::string_view description) {

@@ -4,20 +4,14 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <numeric>
+#include <tuple>
 
 #include "subnet/sweep/mlnx.hpp"
 
 namespace ib::subnet {
 
 namespace {
-
-void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, std::vector<NodeIndex>::iterator last) {
-  std::sort(first, last, [&](NodeIndex a, NodeIndex b) {
-    const Node &x = subnet.node(a), &y = subnet.node(b);
-    if (x.guid() != y.guid()) return x.guid() < y.guid();
-    return x.hops != y.hops ? x.hops < y.hops : a < b;
-  });
-}
 
 /// Simulates a first-in, first-out queue of requests. ibnetdiscover finds nodes in this order if replies come in the order of requests.
 class LegacyQueue {
@@ -30,12 +24,11 @@ class LegacyQueue {
     sweep_.entry_ports.resize(subnet.nodes().size());
     const Node& first = subnet.node_of(subnet.start);
     const PortIndex entry = subnet.port_of(subnet.port(subnet.start).node, first.entry_port);
-    start_ = scan.start != none ? scan.start : entry != none ? entry : subnet.start;
+    sweep_.start = scan.start != none ? scan.start : entry != none ? entry : subnet.start;
   }
 
   LegacySweep run() {
-    sweep_.start = start_;
-    enqueue(RequestKind::node_info, start_, 0);
+    enqueue(RequestKind::node_info, sweep_.start, 0);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
@@ -85,7 +78,7 @@ class LegacyQueue {
     State& state = states_[port.node];
     const bool is_new = !state.found;
     if (scan_.with_steps) {
-      const PortIndex via = arrival == start_ ? none : port.peer;
+      const PortIndex via = arrival == sweep_.start ? none : port.peer;
       sweep_.steps.push_back({arrival, route_beyond(via), is_new, state.described, sweep_.read[arrival]});
     }
     // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
@@ -130,7 +123,7 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (port.number == 0) return;
-    const bool is_start = at == start_;
+    const bool is_start = at == sweep_.start;
     const bool is_switch = node.kind() == NodeKind::sw;
     const bool onward = is_start || (is_switch && port.number != state.entry);
     if (!onward || !port.is_link_up()) return;
@@ -156,12 +149,11 @@ class LegacyQueue {
     if (port.peer == none) return;
     const NodeIndex before = subnet_.port(port.peer).node;
     const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
-    enqueue(RequestKind::node_info, entry != none ? entry : port.peer, -1, start_);
+    enqueue(RequestKind::node_info, entry != none ? entry : port.peer, -1, sweep_.start);
   }
 
   const Subnet& subnet_;
   const LegacyScan scan_;
-  PortIndex start_ = none;
   std::size_t times_from_start_ = 0;
   std::deque<Request> queue_;
   std::vector<State> states_;
@@ -202,9 +194,7 @@ std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
   };
   list(subnet.port(subnet.start).node);
   for (const PortIndex out : first_links(subnet)) list(subnet.port(subnet.port(out).peer).node);
-  const auto reached = static_cast<std::ptrdiff_t>(order.size());
-  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) list(at);
-  sort_by_guid(subnet, order.begin() + reached, order.end());
+  if (order.size() < subnet.nodes().size()) std::ranges::for_each(by_guid(subnet), list);
   return order;
 }
 
@@ -225,12 +215,10 @@ std::vector<PortIndex> end_ports(const Subnet& subnet) {
   return ports;
 }
 
-std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind) {
-  std::vector<NodeIndex> order;
-  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    if (!kind || subnet.node(at).kind() == *kind) order.push_back(at);
-  }
-  sort_by_guid(subnet, order.begin(), order.end());
+std::vector<NodeIndex> by_guid(const Subnet& subnet) {
+  std::vector<NodeIndex> order(subnet.nodes().size());
+  std::iota(order.begin(), order.end(), NodeIndex{});
+  std::ranges::sort(order, {}, [&subnet](NodeIndex at) { return std::tuple(subnet.node(at).guid(), subnet.node(at).hops, at); });
   return order;
 }
 

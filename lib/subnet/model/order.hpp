@@ -25,8 +25,8 @@ std::vector<NodeIndex> breadth_first(const Subnet& subnet);
 std::vector<PortIndex> end_ports(const Subnet& subnet);
 std::vector<PortIndex> end_ports(const Subnet& subnet, NodeIndex at);
 
-/// The nodes of `kind` by GUID, or all nodes if `kind` is absent.
-std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
+/// All nodes by GUID.
+std::vector<NodeIndex> by_guid(const Subnet& subnet);
 
 /// One NodeInfo reply in the order of ibnetdiscover.
 struct LegacyStep {

@@ -114,23 +114,16 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
     why_sl_0_ = mad::no_sa_is_known;
     co_return;
   }
-  try {
-    sa::Pattern pattern(sa::PathRecord::info());
-    pattern.match("SGID", to_text(start_.ib().end_port->default_gid()));
-    pattern.match("reversible", 1);
-    pattern.match("numbPath", 1);
-    const mad::Result<sa::Records> answer = co_await sa::try_records(transactor, transactor.sa_path(), pattern);
-    if (answer) {
-      take_paths(*answer);
-    } else {
-      why_sl_0_ = answer.error().message();
-      is_sa_silent_ = kind_of(answer.error()) == Failure::Kind::no_answer;
-    }
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error& error) {  // an answer that contradicts itself
-    why_sl_0_ = error.message();
-  }
+  sa::Pattern pattern(sa::PathRecord::info());
+  pattern.match("SGID", to_text(start_.ib().end_port->default_gid()));
+  pattern.match("reversible", 1);
+  pattern.match("numbPath", 1);
+  async::Task<mad::Result<sa::Records>> query = sa::try_records(transactor, transactor.sa_path(), pattern);
+  sa::Records paths;
+  const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), paths);
+  if (!error) co_return take_paths(paths);
+  why_sl_0_ = error->message();
+  is_sa_silent_ = kind_of(*error) == Failure::Kind::no_answer;
 }
 
 void PortPaths::take_paths(const sa::Records& records) {

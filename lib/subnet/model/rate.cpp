@@ -17,24 +17,12 @@ namespace {
 using SpeedSet = std::uint32_t;
 constexpr SpeedSet bit(Speed speed) { return 1U << static_cast<unsigned>(speed); }
 
+/// The bits of each field are consecutive speeds: SDR to QDR, FDR to NDR, XDR.
 SpeedSet speeds(unsigned basic, unsigned extended, unsigned extended2) {
-  SpeedSet set = 0;
-  for (const auto& [mask, speed] : {std::pair{1U, Speed::sdr}, {2U, Speed::ddr}, {4U, Speed::qdr}}) {
-    if (basic & mask) set |= bit(speed);
-  }
-  for (const auto& [mask, speed] : {std::pair{1U, Speed::fdr}, {2U, Speed::edr}, {4U, Speed::hdr}, {8U, Speed::ndr}}) {
-    if (extended & mask) set |= bit(speed);
-  }
-  if (extended2 & 1U) set |= bit(Speed::xdr);
-  return set;
+  return (basic & 7U) * bit(Speed::sdr) | (extended & 15U) * bit(Speed::fdr) | (extended2 & 1U) * bit(Speed::xdr);
 }
 
-Speed fastest(SpeedSet set) {
-  for (unsigned s = static_cast<unsigned>(Speed::xdr); s > 0; --s) {
-    if (set & (1U << s)) return static_cast<Speed>(s);
-  }
-  return Speed::unknown;
-}
+Speed fastest(SpeedSet set) { return set == 0 ? Speed::unknown : static_cast<Speed>(std::bit_width(set) - 1); }
 
 unsigned widest(unsigned mask) {
   unsigned most = 0;
@@ -97,6 +85,19 @@ LinkRate best_of_both(const Subnet& subnet, PortIndex at, Abilities (*abilities)
   return Abilities{here.widths & there.widths, here.speeds & there.speeds}.best();
 }
 
+/// "14.0625 Gbps"
+std::string speed_text(Speed speed) {
+  const std::string gbps = fmt::format("{}", lane_mbps(speed) / 1000);
+  return gbps + (gbps.find('.') == std::string::npos ? ".0 Gbps" : " Gbps");
+}
+
+std::string speed_that_could_be(const LinkRate& now, const LinkRate& best) {
+  if (now.speed >= best.speed) return "";
+  if (best.speed != Speed::fdr10) return "Could be " + speed_text(best.speed);
+  // PortInfo has the same value for QDR and FDR10.
+  return now.speed == Speed::qdr ? "Could be FDR10 (Found link at QDR but expected speed is FDR10)" : "Could be FDR10";
+}
+
 }  // namespace
 
 std::string_view name(Speed speed) {
@@ -149,23 +150,6 @@ LinkRate supported_by_port(const Subnet& subnet, PortIndex at) {
 }
 
 LinkRate enabled_at_port(const Subnet& subnet, PortIndex at) { return subnet.port(at).has_info ? enabled(subnet, at).best() : LinkRate{}; }
-
-namespace {
-
-/// "14.0625 Gbps"
-std::string speed_text(Speed speed) {
-  const std::string gbps = fmt::format("{}", lane_mbps(speed) / 1000);
-  return gbps + (gbps.find('.') == std::string::npos ? ".0 Gbps" : " Gbps");
-}
-
-std::string speed_that_could_be(const LinkRate& now, const LinkRate& best) {
-  if (now.speed >= best.speed) return "";
-  if (best.speed != Speed::fdr10) return "Could be " + speed_text(best.speed);
-  // PortInfo has the same value for QDR and FDR10.
-  return now.speed == Speed::qdr ? "Could be FDR10 (Found link at QDR but expected speed is FDR10)" : "Could be FDR10";
-}
-
-}  // namespace
 
 std::string diags_link_text(const Subnet& subnet, PortIndex at, bool known) {
   const Port& port = subnet.port(at);

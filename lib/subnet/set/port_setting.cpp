@@ -57,7 +57,8 @@ SettingChange change_of(std::string_view field, std::uint64_t from, std::uint64_
   return {&smp::PortInfo::info(), &field_of(field), from, to};
 }
 
-constexpr std::string_view speed_fields[]{"link_speed_enabled", "link_speed_ext_enabled", "link_speed_ext_enabled2"};
+constexpr std::string_view named_fields[]{"link_speed_enabled", "link_speed_ext_enabled", "link_speed_ext_enabled2", "link_width_enabled"};
+constexpr std::span<const std::string_view> speed_fields(named_fields, 3);
 
 bool is_number(std::string_view text) {
   return text.starts_with("0x") || (!text.empty() && text.find_first_not_of("0123456789") == text.npos);
@@ -129,12 +130,7 @@ const PortSetting* find_port_setting(std::string_view name) {
   return found == std::end(settings) ? nullptr : found;
 }
 
-std::vector<std::string_view> port_setting_values() {
-  std::vector<std::string_view> names = names_of_values(speed_fields);
-  constexpr std::string_view width = "link_width_enabled";
-  std::ranges::copy(names_of_values({&width, 1}), std::back_inserter(names));
-  return names;
-}
+std::vector<std::string_view> port_setting_values() { return names_of_values(named_fields); }
 
 smp::PortInfo no_change(smp::PortInfo read) {
   read.port_state = smp::PortState::no_change;

@@ -3,7 +3,6 @@
 // never throws because of a node. Missing and impossible information becomes a Failure, and the sweep continues around it.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -75,12 +74,8 @@ struct DiscoverOptions {
   bool alone = false;
   /// A node whose NodeInfo is known: it is not requested again.
   std::optional<KnownNode> known{};
-  /// The longest directed route to use, at most 63 (IBA 14.2.2).
-  unsigned max_hops = path::max_hops;
   /// Also read MlnxExtPortInfo if a link may be FDR10.
   bool mlnx_extended_port_info = false;
-  /// The longest time without answers before the sweep stops waiting for silent nodes and sends requests to nodes farther away.
-  std::chrono::milliseconds patience{50};
   /// Gets one line for people when the sweep changes its method (LID routing does not work here, …).
   std::function<void(std::string_view)> notice;
   /// Called for each new node with the number of nodes found so far.
@@ -138,9 +133,6 @@ async::Task<> read_link_back(mad::Transactor& transactor, SweptSubnet& fabric, p
 /// Adds the node of `port` to an empty model: its GUIDs, its description, and of this port the LIDs and both states. It is the
 /// start of the model. A node without a description in sysfs has none in the model.
 void add_own_node(Subnet& subnet, const sys::EndPort& port);
-
-/// Gives a node a description, which sysfs has without a MAD.
-inline void describe_node(Node& node, std::string_view text) { node.set_description(as_bytes(text)); }
 
 /// Whether the port where the sweep began is Down, so that nothing beyond it can have been seen.
 bool is_start_down(const Subnet& subnet);

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <optional>
 
 #include "async/clock.hpp"
@@ -23,38 +23,27 @@ class Flow {
 
   /// Counts a request that begins. The returned span is the argument of ended().
   Span began(async::Time now) {
-    const Span span = advance(now);
-    if (young_.empty() || young_.back().span != span) young_.push_back({span, 0});
-    ++young_.back().open;
-    return span;
+    advance(now);
+    ++open_[span_ % 2];
+    return span_;
   }
   void ended(Span span) {
-    for (Spanned& at : young_) {
-      if (at.span == span) --at.open;
-    }
+    if (span >= span_ - 1) --open_[span % 2];
   }
   std::size_t young(async::Time now) {
     advance(now);
-    std::size_t count = 0;
-    for (const Spanned& at : young_) count += at.open;
-    return count;
+    return open_[0] + open_[1];
   }
 
  private:
-  struct Spanned {
-    Span span;
-    std::size_t open;
-  };
-  /// Returns the current span, and removes requests that are older than the span before it.
-  Span advance(async::Time now) {
+  void advance(async::Time now) {
     age_ += std::min<async::Duration>(now - last_.value_or(now), young_span);
     last_ = now;
-    const Span current = age_ / young_span;
-    while (!young_.empty() && young_.front().span < current - 1) young_.pop_front();
-    return current;
+    while (span_ < age_ / young_span) open_[++span_ % 2] = 0;
   }
-  std::deque<Spanned> young_;  // at most the last two spans, in order
-  async::Duration age_{};      // of this object
+  Span span_{};                        // the current one
+  std::array<std::size_t, 2> open_{};  // by the parity of a span: of those begun in the current span, and in the one before
+  async::Duration age_{};              // of this object
   std::optional<async::Time> last_;
 };
 

@@ -63,36 +63,12 @@ async::Task<mad::Result<Peer>> from_link_record(mad::Transactor& transactor, pat
   }
   const mad::Result<sa::LinkRecord> link = co_await sa::find_link(transactor, from, static_cast<std::uint8_t>(port));
   if (!link) co_return link.shared_error();
-  if (!link->to_lid.is_unicast())
-    throw Error(fmt::format("The SA's link record leads from port {} of LID {} to LID {}", port, from.value, link->to_lid.value));
-  path.ib().dlid = link->to_lid;
+  path.ib().dlid = sa::end_of(*link);
   path.ib().slid = path.ib().end_port->lid;
   const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, link->to_port);
   if (!info) co_return info.shared_error();
   co_return Peer{path, link->to_port, *info};
 }
-
-}  // namespace
-
-async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
-                                         smp::PortInfo info, bool from_sa) {
-  if (!from_sa) {
-    const std::optional<path::IbDrPath> route = route_beyond(path, node, port);
-    if (route) {
-      const mad::Result<Peer> peer = co_await from_route(transactor, path, *route);
-      if (peer || path.directed() != nullptr || !mad::is_timeout(peer.error())) co_return peer;
-      const mad::Result<Peer> linked = co_await from_link_record(transactor, path, port, info.lid);
-      if (linked) co_return linked;
-      path::Path again = *route;
-      again.ib().timeout = path.ib().timeout;
-      const mad::Result<Peer> last = co_await from_route(transactor, path, std::move(again));
-      co_return !last && is_silent_sa(linked.error()) ? linked : last;
-    }
-  }
-  co_return co_await from_link_record(transactor, path, port, info.lid);
-}
-
-namespace {
 
 constexpr unsigned lids_per_block = 64;  // of a linear forwarding table (IBA 14.2.5.10)
 
@@ -162,6 +138,24 @@ async::Task<mad::Result<bool>> carries_our_smps(mad::Transactor& transactor, pat
 }
 
 }  // namespace
+
+async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
+                                         smp::PortInfo info, bool from_sa) {
+  if (!from_sa) {
+    const std::optional<path::IbDrPath> route = route_beyond(path, node, port);
+    if (route) {
+      const mad::Result<Peer> peer = co_await from_route(transactor, path, *route);
+      if (peer || path.directed() != nullptr || !mad::is_timeout(peer.error())) co_return peer;
+      const mad::Result<Peer> linked = co_await from_link_record(transactor, path, port, info.lid);
+      if (linked) co_return linked;
+      path::Path again = *route;
+      again.ib().timeout = path.ib().timeout;
+      const mad::Result<Peer> last = co_await from_route(transactor, path, std::move(again));
+      co_return !last && is_silent_sa(linked.error()) ? linked : last;
+    }
+  }
+  co_return co_await from_link_record(transactor, path, port, info.lid);
+}
 
 async::Task<std::optional<Peer>> peer_by_lid(mad::Transactor& transactor, Peer peer, path::IbPath like) {
   like.dlid = co_await lid_of(transactor, peer);

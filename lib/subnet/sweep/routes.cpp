@@ -16,6 +16,9 @@ namespace {
 constexpr mad::Reason fallback = "routing by LID did not work";
 constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
+constexpr unsigned max_twins = 8;  // limit of distinguished nodes with one GUID
+constexpr mad::Reason looked_into = "contradiction checked";
+
 }  // namespace
 
 /// Like mad::unanswered_tries(); nothing if the request was answered.
@@ -54,24 +57,15 @@ void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
   }
 }
 
-path::Path Sweep::directed_path(NodeIndex node) const { return smp_path(subnet_, node, start_); }
-
 /// The path to a node for which has_usable_lid() is true.
 path::Path Sweep::lid_path(NodeIndex at) const {
-  const Node& node = subnet_.node(at);
-  return *subnet::lid_path(subnet_, subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port), start_, Qpn{0});
+  return *subnet::lid_path(subnet_, subnet_.port_of(at, subnet_.node(at).entry_port), start_, Qpn{0});
 }
 
 std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
-  const path::IbDrPath route = route_from(directed_path(subnet_.port(from).node));
-  if (route.hops >= options_.max_hops) return std::nullopt;
-  if (auto longer = route.advance(subnet_.port(from).number)) return path::Path(*longer);
-  return std::nullopt;
+  const auto longer = route_from(smp_path(subnet_, subnet_.port(from).node, start_)).advance(subnet_.port(from).number);
+  return longer ? std::optional<path::Path>(*longer) : std::nullopt;
 }
-
-/// A request by LID and then by directed route has together as many tries as a request by one path, with at least one try each.
-unsigned Sweep::tries_by_lid() const { return start_.ib().retries / 2 + 1; }
-unsigned Sweep::tries_by_route() const { return std::max(1U, start_.ib().retries + 1 - tries_by_lid()); }
 
 path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
@@ -107,7 +101,7 @@ async::Task<Sweep::Answer> Sweep::request_node(NodeIndex node, std::uint16_t att
     if (at_lid || !unanswered_tries(at_lid)) co_return at_lid;
     const bool was_sent = *unanswered_tries(at_lid) > 0;
     if (reading->by_lid.is_silent()) reading->by_route.suspect();
-    path = directed_path(node);
+    path = smp_path(subnet_, node, start_);
     path.ib().retries = tries_by_route() - 1;
     const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading->by_route);
     if (was_sent && unanswered_tries(answer) == 0U) co_return at_lid;
@@ -115,12 +109,12 @@ async::Task<Sweep::Answer> Sweep::request_node(NodeIndex node, std::uint16_t att
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
         lids_work_ = false;
-        notice("Requests by LID are not answered: going on by directed routes.");
+        if (options_.notice) options_.notice("Requests by LID are not answered: going on by directed routes.");
       }
     }
     co_return answer;
   }
-  path::Path path = directed_path(node);
+  path::Path path = smp_path(subnet_, node, start_);
   co_return co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
 }
 
@@ -137,7 +131,7 @@ async::Task<Sweep::Answer> Sweep::request_beyond_by_lid(PortIndex from, bool tri
   if (!trial) co_return answer;
   if (answer || ++combined_trials_ == max_combined_trials) {
     combined_ = Trust::fails;
-    notice("Directed routes that start at a LID are not answered: going on by directed routes from here.");
+    if (options_.notice) options_.notice("Directed routes that start at a LID are not answered: going on by directed routes from here.");
   } else {
     combined_ = Trust::untried;  // perhaps only that port is dead
   }
@@ -179,13 +173,6 @@ async::Task<> Sweep::end_trials() {
 // have the same GUID. Each case is decided by further requests, one case at a time: a request goes beyond the port in question from the
 // node where the GUID was found first. Only a node that is provably at two places at once becomes two nodes of the model. A node that no
 // longer answers at the place where it was found has moved: from then on its requests take the route to the new place.
-
-namespace {
-
-constexpr unsigned max_twins = 8;  // limit of distinguished nodes with one GUID
-constexpr mad::Reason looked_into = "contradiction checked";
-
-}  // namespace
 
 /// Whether `info` can come from the node `at` through any of its ports.
 bool Sweep::same_make(NodeIndex at, const smp::NodeInfo& info) const {

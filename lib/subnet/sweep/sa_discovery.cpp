@@ -8,7 +8,6 @@
 #include <deque>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -28,15 +27,7 @@ struct SaRecords {
   std::vector<sa::SwitchInfoRecord> switches;
   std::vector<sa::PortInfoRecord> ports;
   std::vector<sa::LinkRecord> links;
-  /// A single requested record that did not come.
-  struct Miss {
-    Lid lid;
-    int port = -1;               ///< a port of the node at `lid`, or −1
-    bool beyond{};               ///< the node at the other end of `port` is missing
-    std::string_view attribute;  ///< name with static storage duration: "PortInfo", …
-    std::shared_ptr<const mad::MadError> error{};
-  };
-  std::vector<Miss> misses;
+  std::vector<std::pair<Lid, Failure>> misses;  ///< single requested records that did not come, of the nodes at these LIDs
 };
 
 constexpr std::size_t max_open_queries = 256;  // limits the memory of waiting queries; the Transactor has windows of its own
@@ -85,12 +76,11 @@ class SaCrawl {
   }
 
   template <class Record>
-  bool keep(std::vector<Record>& into, const mad::Result<Record>& record, SaRecords::Miss miss) {
+  bool keep(std::vector<Record>& into, const mad::Result<Record>& record, Lid lid, int port, bool beyond, std::string attribute) {
     if (record) {
       into.push_back(*record);
     } else {
-      miss.error = record.shared_error();
-      records_.misses.push_back(std::move(miss));
+      records_.misses.emplace_back(lid, failure_of(record.shared_error(), none, port, beyond, std::move(attribute)));
     }
     return bool(record);
   }
@@ -100,7 +90,7 @@ class SaCrawl {
     of_lid.lid(query.lid);
     const mad::Result<sa::NodeRecord> record = co_await sa::try_subn_adm_get(transactor_, of_lid);
     if (!record && query.depth == 0) record.error().raise();
-    if (keep(records_.nodes, record, {query.from, query.from_port, true, "NodeRecord"})) found(query, *record);
+    if (keep(records_.nodes, record, query.from, query.from_port, true, "NodeRecord")) found(query, *record);
   }
 
   void found(const Query& query, const sa::NodeRecord& record) {
@@ -120,7 +110,7 @@ class SaCrawl {
     sa::SwitchInfoRecord::Query of_lid;
     of_lid.lid(query.lid);
     const mad::Result<sa::SwitchInfoRecord> record = co_await sa::try_subn_adm_get(transactor_, of_lid);
-    keep(records_.switches, record, {query.lid, -1, false, "SwitchInfo"});
+    keep(records_.switches, record, query.lid, -1, false, "SwitchInfo");
   }
 
   async::Task<> request_port_info(Query query) {
@@ -128,7 +118,7 @@ class SaCrawl {
     of_port.endport_lid(query.lid);
     if (query.port >= 0) of_port.port_num(static_cast<std::uint8_t>(query.port));
     const mad::Result<sa::PortInfoRecord> record = co_await sa::try_subn_adm_get(transactor_, of_port);
-    if (!keep(records_.ports, record, {query.lid, query.port, false, "PortInfo"})) co_return;
+    if (!keep(records_.ports, record, query.lid, query.port, false, "PortInfo")) co_return;
     const smp::PortInfo& info = record->port_info;
     const bool is_up = info.port_physical_state == smp::PortPhysicalState::link_up || info.port_state >= smp::PortState::init;
     const bool leads_on = query.port > 0 || (query.port < 0 && query.depth == 0);  // links of other end nodes are known from their switches
@@ -141,7 +131,7 @@ class SaCrawl {
     std::optional<std::uint8_t> port;
     if (query.port >= 0) port = static_cast<std::uint8_t>(query.port);
     const mad::Result<sa::LinkRecord> record = co_await sa::find_link(transactor_, query.lid, port);
-    if (!keep(records_.links, record, {query.lid, query.port, true, "Link"})) co_return;
+    if (!keep(records_.links, record, query.lid, query.port, true, "Link")) co_return;
     linked_.insert(end_of_link(record->to_lid, record->to_port));
     if (!record->to_lid.is_unicast()) co_return;
     const Query next{record->to_lid, query.depth + 1, record->to_port, query.lid, record->from_port};
@@ -179,7 +169,10 @@ class Builder {
     for (const auto& record : records_.ports) add(record);
     for (const auto& record : records_.switches) add(record);
     for (const auto& record : records_.links) add(record);
-    for (const auto& miss : records_.misses) add(miss);
+    for (const auto& [of, failure] : records_.misses) {
+      failures_.push_back(failure);
+      if (const PortIndex end = end_port_at(of); end != none) failures_.back().node = subnet_.port(end).node;
+    }
     report_strays();
     subnet_.start = subnet_.find_port(port_guid);
     if (subnet_.start == none) subnet_.start = end_port_at(lid);
@@ -288,12 +281,6 @@ class Builder {
     const Port& port = subnet_.port(from);
     fail(Failure::Kind::false_answer, port.node, port.number, "Link",
          fmt::format("Port {} is said to be linked with port {} of LID {} too.", port.number, record.to_port, record.to_lid.value));
-  }
-
-  void add(const SaRecords::Miss& miss) {
-    const PortIndex end = end_port_at(miss.lid);
-    failures_.push_back({kind_of(*miss.error), end != none ? subnet_.port(end).node : none, miss.port, miss.beyond,
-                         std::string(miss.attribute), 0, miss.error->message(), miss.error});
   }
 
   /// Counts a record of a port that no NodeRecord names. All such records of one kind become one Failure.

@@ -31,26 +31,18 @@ void SaNodes::take(const sa::Records& records) {
 }
 
 async::Task<> SaNodes::read(mad::Transactor& transactor) {
-  try {
-    const sa::Pattern all(sa::NodeRecord::info());
-    const mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), all);
-    if (records || sa::is_no_records(records.error())) {
-      take(records ? *records : sa::Records());
-    } else {
-      not_read = records.shared_error();
-    }
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error& error) {  // an answer that contradicts itself
-    not_read = std::make_shared<const Error>(error);
-  }
+  const sa::Pattern all(sa::NodeRecord::info());
+  async::Task<mad::Result<sa::Records>> query = sa::try_records(transactor, transactor.sa_path(), all);
+  sa::Records records;
+  const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), records);
+  if (!error || sa::is_no_records(*error)) co_return take(records);
+  not_read = error;
 }
 
 Failures SaNodes::failures(std::string_view result) const {
   Failures met;
   if (not_read) {
-    const auto* answer = dynamic_cast<const mad::MadError*>(not_read.get());
-    const auto kind = answer != nullptr ? kind_of(*answer) : Failure::Kind::false_answer;
+    const Failure::Kind kind = kind_of(*not_read);
     std::string why = fmt::format("{}{}", not_read->message(), kind == Failure::Kind::not_read ? "" : result);
     met.push_back({.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = not_read});
   }

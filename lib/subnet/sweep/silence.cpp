@@ -20,6 +20,41 @@ namespace ib::subnet {
 namespace {
 constexpr std::size_t most_names_at_once = 256;
 constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::RpcLimits)
+
+constexpr std::size_t most_at_once = 1024;
+constexpr mad::Reason requested_again = "silent nodes of a stored fabric tried again";
+
+/// A request that was not answered, by the route of the model.
+struct SilentPlace {
+  const Failure* failure;
+  path::Path path;
+};
+
+/// Nothing if the model does not have the route.
+std::optional<SilentPlace> place_of(const Subnet& subnet, const Failure& failure, const path::Path& start) {
+  if (failure.node == none) return std::nullopt;
+  SilentPlace place{&failure, smp_path(subnet, failure.node, start)};
+  if (failure.beyond) {
+    const auto longer = route_from(place.path).advance(static_cast<std::uint8_t>(failure.port));
+    if (failure.port < 0 || !longer) return std::nullopt;
+    place.path = *longer;
+  }
+  place.path.ib().retries = 0;
+  return place;
+}
+
+async::Task<> request_again(mad::Transactor& transactor, const SilentPlace& place, bool& silent) {
+  mad::Request request = mad::attribute_request(place.path, smp::NodeInfo::info(), mad::method::get);
+  if (const auto* error = dynamic_cast<const mad::MadError*>(place.failure->error.get()); error != nullptr && !place.failure->beyond) {
+    const mad::HeaderView header(error->request());
+    request.attribute_id = header.attribute_id();
+    request.attribute_modifier = header.attribute_modifier();
+  }
+  request.reason = requested_again;
+  const mad::Result<mad::Reply> answer = co_await transactor.try_call(request);
+  silent = silent && !answer && mad::is_timeout(answer.error());
+}
+
 }  // namespace
 
 void Sweep::queue_read(const Work& work) {
@@ -91,7 +126,7 @@ async::Task<> Sweep::retry_silent_nodes() {
 async::Task<> Sweep::retry_silent_node(NodeIndex node, Silence& silence) {
   const ReadingInUse reading(*this, node);
   reading->by_route.give_another_chance();
-  path::Path path = directed_path(node);
+  path::Path path = smp_path(subnet_, node, start_);
   path.ib().retries = 0;
   const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, retried, &reading->by_route);
   if (!answer) {
@@ -157,48 +192,6 @@ void Sweep::report_silence(NodeIndex node, const Silence& silence) {
                     silence.unread.size() == 1 ? "is" : "are"),
         silence.error});
 }
-
-namespace {
-
-constexpr std::size_t most_at_once = 1024;
-constexpr mad::Reason requested_again = "silent nodes of a stored fabric tried again";
-
-struct SilentPlace {
-  path::Path path;
-  std::uint16_t attribute = smp::NodeInfo::attribute_id;
-  std::uint32_t modifier{};
-};
-
-/// The request that ended with `failure`, by the route of the model. Nothing if the model does not have the route.
-std::optional<SilentPlace> place_of(const Subnet& subnet, const Failure& failure, const path::Path& start) {
-  if (failure.node == none) return std::nullopt;
-  SilentPlace place{smp_path(subnet, failure.node, start)};
-  if (failure.beyond) {
-    const auto longer = route_from(place.path).advance(static_cast<std::uint8_t>(failure.port));
-    if (failure.port < 0 || !longer) return std::nullopt;
-    place.path = *longer;
-  } else if (const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-             error != nullptr && error->request().size() >= mad::header_size) {
-    const mad::HeaderView header(error->request());
-    place.attribute = header.attribute_id();
-    place.modifier = header.attribute_modifier();
-  }
-  place.path.ib().retries = 0;
-  return place;
-}
-
-async::Task<> request_again(mad::Transactor& transactor, const SilentPlace& place, bool& silent) {
-  const mad::Request request{.path = place.path,
-                             .mgmt_class = mad::smp_class(place.path),
-                             .attribute_id = place.attribute,
-                             .attribute_modifier = place.modifier,
-                             .payload = {},
-                             .reason = requested_again};
-  const mad::Result<mad::Reply> answer = co_await transactor.try_call(request);
-  silent = silent && !answer && mad::is_timeout(answer.error());
-}
-
-}  // namespace
 
 async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& subnet, std::vector<Failure> failures, path::Path start) {
   std::vector<SilentPlace> places;

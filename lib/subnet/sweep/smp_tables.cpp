@@ -58,6 +58,16 @@ class BlockReader {
   bool error_was_sent_{};
 };
 
+/// This value of MulticastFDBTop means that there are no entries (IBA 14.2.5.4).
+constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
+constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
+constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
+
+unsigned entry_count(const smp::SwitchInfo& info) {
+  const unsigned count = std::min(unsigned{info.multicast_fdb_cap}, multicast_lids);
+  return info.multicast_fdb_top >= no_multicast_entries ? std::min(count, info.multicast_fdb_top - no_multicast_entries) : count;
+}
+
 }  // namespace
 
 std::uint32_t entries_per_block(const StructInfo& table) { return std::ranges::max(table.fields, {}, &FieldInfo::count).count; }
@@ -80,20 +90,6 @@ async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Pa
 std::size_t pkey_capacity(const smp::NodeInfo& node, const smp::SwitchInfo& switch_info, unsigned port) {
   return node.node_type == smp::NodeType::switch_ && port != 0 ? switch_info.partition_enforcement_cap : node.partition_cap;
 }
-
-namespace {
-
-/// This value of MulticastFDBTop means that there are no entries (IBA 14.2.5.4).
-constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
-constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
-constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
-
-unsigned entry_count(const smp::SwitchInfo& info) {
-  const unsigned count = std::min(unsigned{info.multicast_fdb_cap}, multicast_lids);
-  return info.multicast_fdb_top >= no_multicast_entries ? std::min(count, info.multicast_fdb_top - no_multicast_entries) : count;
-}
-
-}  // namespace
 
 std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports) {
   const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };

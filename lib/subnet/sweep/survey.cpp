@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "async/group.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
+#include "iba/wire.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -25,6 +25,43 @@ constexpr std::uint8_t any_class = 0;  // for a failure that means all agents: n
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
   if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
   return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
+}
+
+/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is in its port 0.
+bool may_have(const Subnet& subnet, PortIndex at, const QueryInfo& query) {
+  if (query.needs == 0) return true;
+  const PortIndex end = subnet.end_port_of(at);
+  return end != none && subnet.port(end).has_info && (subnet.port(end).info().capability_mask & query.needs) == query.needs;
+}
+
+/// The ports to which the request goes. What only some ports have is read of each of them.
+std::vector<PortIndex> ports_with(const Subnet& subnet, const QueryInfo& query) {
+  std::vector<PortIndex> ports;
+  for (const NodeIndex at : by_guid(subnet)) {
+    const Node& node = subnet.node(at);
+    const bool is_switch = node.kind() == NodeKind::sw;
+    if ((query.switches && !is_switch) || (query.vendor && !is_mellanox(node.info))) continue;
+    if (query.access == Access::node && (is_switch || query.needs == 0)) {
+      ports.push_back(subnet.port_of(at, is_switch ? 0 : node.entry_port));
+      continue;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(subnet.port_of(at, number));
+  }
+  std::erase_if(ports, [&](PortIndex port) { return port == none || !may_have(subnet, port, query); });
+  return ports;
+}
+
+async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(SurveyPort port, const QueryInfo& query, path::Path path) {
+  const std::uint32_t modifier = query.access == Access::port ? port.number : query.modifier;
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(path, *query.info, modifier);
+  if (!bytes && bytes.error().status() != 0) co_return std::vector<std::uint8_t>();
+  co_return bytes;
+}
+
+bool has_port_info_extended(const Subnet& subnet, PortIndex at) {
+  const smp::PortInfo info = subnet.port(subnet.end_port_of(at)).info();
+  return (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0 &&
+         (info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
 }
 
 }  // namespace
@@ -111,12 +148,9 @@ async::Task<> Survey::Agents::wake(const mad::MadError& error) {
   const StructInfo* attribute = mad::is_smp(mgmt_class) ? &smp::NodeInfo::info() : &mad::ClassPortInfo::info();
   pm::PortCounters counters;
   counters.port_select = std::max<std::uint8_t>(survey_.subnet_.port(port_).number, 1);
-  std::array<std::uint8_t, pm::PortCounters::wire_size> payload{};
-  const auto class_port_info = static_cast<std::uint16_t>(mad::ClassPortInfo::info().attribute_id);
-  if (mgmt_class == mad::mgmt_class::performance && use(mgmt_class).may_be_mute(class_port_info)) {
+  const auto payload = wire::packed(counters);
+  if (mgmt_class == mad::mgmt_class::performance && use(mgmt_class).may_be_mute(mad::ClassPortInfo::attribute_id))
     attribute = &pm::PortCounters::info();
-    counters.pack(payload);
-  }
   mad::Request request = mad::attribute_request(path, *attribute, mad::method::get, 0, {}, mgmt_class);
   if (attribute == &pm::PortCounters::info()) request.payload = payload;
   request.reason = retried;
@@ -246,20 +280,16 @@ Survey::AgentKey Survey::key_of(PortIndex port, std::uint8_t mgmt_class) const {
 
 std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
   const std::optional<unsigned> tries = mad::unanswered_tries(*error);
-  const bool has_request = error->request().size() >= mad::header_size;
-  const mad::HeaderView header(has_request ? error->request() : Bytes{});
-  const Port& at = subnet_.port(port);
-  Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
-  if (has_request) {
-    const StructInfo* const info = find_attribute_in(error->request());
-    failure.attribute = info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
-    failure.modifier = header.attribute_modifier();
-  }
+  const mad::HeaderView header(error->request());
+  const StructInfo* const info = find_attribute_in(error->request());
+  std::string attribute = info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
+  Failure failure = failure_of(error, subnet_.port(port).node, port_in_request(subnet_, port, *error), false, std::move(attribute),
+                               header.attribute_modifier());
   if (const auto known = by_error_.find(error.get()); known != by_error_.end()) {
-    found_[known->second].failure.port = has_request ? port_number_of(port, header.mgmt_class()) : -1;
+    found_[known->second].failure.port = port_number_of(port, header.mgmt_class());
     return known->second;
   }
-  Agent* const silent = tries && has_request ? &agent(port, header.mgmt_class()) : nullptr;
+  Agent* const silent = tries ? &agent(port, header.mgmt_class()) : nullptr;
   if (silent == nullptr || !silent->responder.is_silent()) return by_error_[error.get()] = add_failure(std::move(failure));
   failure.port = port_number_of(port, header.mgmt_class());
   if (silent->failure == none) {
@@ -293,41 +323,6 @@ std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failure
   return found.place;
 }
 
-namespace {
-
-/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is in its port 0.
-bool may_have(const Subnet& subnet, PortIndex at, const QueryInfo& query) {
-  if (query.needs == 0) return true;
-  const PortIndex end = subnet.end_port_of(at);
-  return end != none && subnet.port(end).has_info && (subnet.port(end).info().capability_mask & query.needs) == query.needs;
-}
-
-/// The ports to which the request goes. What only some ports have is read of each of them.
-std::vector<PortIndex> ports_with(const Subnet& subnet, const QueryInfo& query) {
-  std::vector<PortIndex> ports;
-  for (const NodeIndex at : by_guid(subnet, std::nullopt)) {
-    const Node& node = subnet.node(at);
-    const bool is_switch = node.kind() == NodeKind::sw;
-    if ((query.switches && !is_switch) || (query.vendor && !is_mellanox(node.info))) continue;
-    if (query.access == Access::node && (is_switch || query.needs == 0)) {
-      ports.push_back(subnet.port_of(at, is_switch ? 0 : node.entry_port));
-      continue;
-    }
-    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(subnet.port_of(at, number));
-  }
-  std::erase_if(ports, [&](PortIndex port) { return port == none || !may_have(subnet, port, query); });
-  return ports;
-}
-
-async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(SurveyPort port, const QueryInfo& query, path::Path path) {
-  const std::uint32_t modifier = query.access == Access::port ? port.number : query.modifier;
-  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(path, *query.info, modifier);
-  if (!bytes && bytes.error().status() != 0) co_return std::vector<std::uint8_t>();
-  co_return bytes;
-}
-
-}  // namespace
-
 async::Task<Surveyed<std::vector<std::uint8_t>>> read_attribute(mad::Transactor& transactor, const Subnet& subnet, const QueryInfo& query,
                                                                 SurveyOptions options) {
   const bool by_own_link = query.access == Access::node && query.needs != 0;
@@ -337,16 +332,6 @@ async::Task<Surveyed<std::vector<std::uint8_t>>> read_attribute(mad::Transactor&
   };
   co_return co_await survey(transactor, subnet, ports_with(subnet, query), std::move(options), read);
 }
-
-namespace {
-
-bool has_port_info_extended(const Subnet& subnet, PortIndex at) {
-  const smp::PortInfo info = subnet.port(subnet.end_port_of(at)).info();
-  return (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0 &&
-         (info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
-}
-
-}  // namespace
 
 std::vector<PortIndex> ports_with_fec(const Subnet& subnet) {
   return subnet.ports_where([&subnet](PortIndex at) {

@@ -19,8 +19,34 @@ constexpr std::size_t max_open_requests = 4096;
 constexpr std::size_t max_young_requests = 128;
 // Limit of examined contradictions. A fabric with more is broken beyond repair, or hostile.
 constexpr unsigned max_doubts = 1024;
+// The longest time without answers before the sweep stops waiting for silent nodes and sends requests to nodes farther away.
+constexpr std::chrono::milliseconds patience{50};
 // The greatest number of repeated requests beyond ports that did not answer while nodes moved.
 constexpr unsigned max_looks_again = 3;
+
+smp::PortInfo port_info(const sys::EndPort& port) {
+  smp::PortInfo info;
+  info.lid = port.lid;
+  info.lmc = static_cast<std::uint8_t>(port.lmc);
+  info.master_sm_lid = port.sm_lid;
+  info.master_sm_sl = static_cast<std::uint8_t>(port.sm_sl);
+  info.capability_mask = port.capability_mask;
+  info.local_port_num = static_cast<std::uint8_t>(port.number);
+  info.port_state = static_cast<smp::PortState>(port.state);
+  info.port_physical_state = static_cast<smp::PortPhysicalState>(port.phys_state);
+  return info;
+}
+
+/// Whether a sweep with these needs would have this failure.
+bool is_wanted(const Subnet& subnet, const DiscoverNeeds& needs, const Failure& failure) {
+  if (failure.node == none || failure.beyond) return true;
+  const NodeKind kind = subnet.node(failure.node).kind();
+  if (failure.attribute == "SwitchInfo") return needs.switch_infos;
+  if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
+  if (failure.attribute != "PortInfo" || failure.port < 0) return true;
+  const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  return port == none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
+}
 
 }  // namespace
 
@@ -120,7 +146,7 @@ void Sweep::pump() {
   if (paused_) {
     loop_.arm(patience_, now + Flow::young_span);
   } else if (held_up) {
-    loop_.arm(patience_, now + options_.patience);
+    loop_.arm(patience_, now + patience);
   } else {
     patience_.disarm();
   }
@@ -180,18 +206,12 @@ std::uint64_t Sweep::planned_reads(NodeIndex at) const {
   return reads;
 }
 
-void Sweep::notice(std::string_view line) const {
-  if (options_.notice) options_.notice(line);
-}
-
-void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }
-
 void Sweep::fail_beyond(Failure::Kind kind, PortIndex from, std::string why) {
   fail({kind, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, std::move(why), {}});
 }
 
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
-  fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
+  fail(failure_of(answer.shared_error(), node, port, beyond, std::string(attribute), modifier));
 }
 
 async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
@@ -205,16 +225,12 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
 // number is checked against the size of the model before use.
 
 Sweep::Question Sweep::question_of(RequestKind what) {
-  switch (what) {
-    case RequestKind::description:
-      return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::requested};
-    case RequestKind::switch_info:
-      return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::requested};
-    case RequestKind::mlnx_port_info:
-      return {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"};
-    default:
-      return {"PortInfo", smp::PortInfo::attribute_id, true, mad::requested};
-  }
+  static constexpr Question questions[]{{},
+                                        {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::requested},
+                                        {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::requested},
+                                        {"PortInfo", smp::PortInfo::attribute_id, true, mad::requested},
+                                        {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"}};
+  return questions[static_cast<std::size_t>(what)];
 }
 
 async::Task<> Sweep::look_beyond(PortIndex from) {
@@ -226,7 +242,7 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
     co_return;
   }
   if (!directed_beyond(from)) {
-    fail_beyond(Failure::Kind::hop_limit, from, "The node is more than " + std::to_string(options_.max_hops) + " hops away.");
+    fail_beyond(Failure::Kind::hop_limit, from, "The node is more than " + std::to_string(path::max_hops) + " hops away.");
     co_return;
   }
   const bool is_trial = begins_at_lid() && combined_ != Trust::works;
@@ -358,22 +374,11 @@ async::Task<> Sweep::read(Work work) {
 
 void Sweep::take(const Work& work, Bytes payload) {
   Node& node = subnet_.node(work.at);
-  switch (work.what) {
-    case RequestKind::description:
-      node.set_description(payload);
-      break;
-    case RequestKind::switch_info:
-      node.set_switch_info(payload);
-      break;
-    case RequestKind::port_info:
-      got_port_info(work.at, work.port, payload);
-      break;
-    case RequestKind::mlnx_port_info:
-      store_fdr10(subnet_.port(subnet_.port_of(work.at, work.port)), smp::MlnxExtPortInfo::unpack(payload));
-      break;
-    case RequestKind::beyond:
-      break;
-  }
+  if (work.what == RequestKind::description) node.set_description(payload);
+  if (work.what == RequestKind::switch_info) node.set_switch_info(payload);
+  if (work.what == RequestKind::port_info) got_port_info(work.at, work.port, payload);
+  if (work.what == RequestKind::mlnx_port_info)
+    store_fdr10(subnet_.port(subnet_.port_of(work.at, work.port)), smp::MlnxExtPortInfo::unpack(payload));
 }
 
 void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
@@ -406,38 +411,6 @@ void Sweep::follow(PortIndex index) {
   const bool up = port.is_link_up() || port.state() >= smp::PortState::init;
   if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue_beyond(index, false);
 }
-
-namespace {
-
-smp::PortInfo port_info(const sys::EndPort& port) {
-  smp::PortInfo info;
-  info.lid = port.lid;
-  info.lmc = static_cast<std::uint8_t>(port.lmc);
-  info.master_sm_lid = port.sm_lid;
-  info.master_sm_sl = static_cast<std::uint8_t>(port.sm_sl);
-  info.capability_mask = port.capability_mask;
-  info.local_port_num = static_cast<std::uint8_t>(port.number);
-  info.port_state = static_cast<smp::PortState>(port.state);
-  info.port_physical_state = static_cast<smp::PortPhysicalState>(port.phys_state);
-  return info;
-}
-
-}  // namespace
-
-namespace {
-
-/// Whether a sweep with these needs would have this failure.
-bool is_wanted(const Subnet& subnet, const DiscoverNeeds& needs, const Failure& failure) {
-  if (failure.node == none || failure.beyond) return true;
-  const NodeKind kind = subnet.node(failure.node).kind();
-  if (failure.attribute == "SwitchInfo") return needs.switch_infos;
-  if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
-  if (failure.attribute != "PortInfo" || failure.port < 0) return true;
-  const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
-  return port == none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
-}
-
-}  // namespace
 
 void forget_unwanted(SweptSubnet& swept, const DiscoverNeeds& needs, bool fdr10) {
   std::erase_if(swept.failures, [&](const Failure& failure) { return !is_wanted(swept.subnet, needs, failure); });

@@ -156,12 +156,12 @@ class Sweep {
   static std::optional<unsigned> unanswered_tries(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
   void changes_way(NodeIndex moved, PortIndex via, PortIndex joined);
-  path::Path directed_path(NodeIndex node) const;
   path::Path lid_path(NodeIndex node) const;
   std::optional<path::Path> directed_beyond(PortIndex from) const;
   path::Path combined_beyond(PortIndex from, bool trial) const;
-  unsigned tries_by_lid() const;
-  unsigned tries_by_route() const;
+  /// A request by LID and then by directed route has together as many tries as a request by one path, with at least one try each.
+  unsigned tries_by_lid() const { return start_.ib().retries / 2 + 1; }
+  unsigned tries_by_route() const { return std::max(1U, start_.ib().retries + 1 - tries_by_lid()); }
   async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
                            mad::Responder* responder = nullptr);
   async::Task<Answer> request_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
@@ -169,9 +169,8 @@ class Sweep {
   async::Task<Answer> request_beyond(PortIndex from, mad::Reason reason, bool trial = false);
   async::Task<> end_trials();
   async::Task<Answer> request_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
-  void notice(std::string_view line) const;
 
-  void fail(Failure failure);
+  void fail(Failure failure) { failures_.push_back(std::move(failure)); }
   void fail_beyond(Failure::Kind kind, PortIndex from, std::string why);
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 

@@ -43,18 +43,11 @@ std::optional<std::vector<std::uint8_t>> swept_content(const Subnet& subnet, con
                                                        std::uint32_t modifier) {
   const Node& node = subnet.node(end.node);
   if (node.is_listed && attribute != smp::NodeDescription::attribute_id) return std::nullopt;  // the others are not whole
-  switch (attribute) {
-    case smp::NodeInfo::attribute_id:
-      return node_info(subnet, end);
-    case smp::NodeDescription::attribute_id:
-      return node.has_description ? content(node.description_bytes) : std::nullopt;
-    case smp::SwitchInfo::attribute_id:
-      return node.has_switch_info ? content(node.switch_info_bytes) : std::nullopt;
-    case smp::PortInfo::attribute_id:
-      return port_info(subnet, end, modifier);
-    default:
-      return std::nullopt;
-  }
+  if (attribute == smp::NodeInfo::attribute_id) return node_info(subnet, end);
+  if (attribute == smp::PortInfo::attribute_id) return port_info(subnet, end, modifier);
+  if (attribute == smp::NodeDescription::attribute_id && node.has_description) return content(node.description_bytes);
+  if (attribute == smp::SwitchInfo::attribute_id && node.has_switch_info) return content(node.switch_info_bytes);
+  return std::nullopt;
 }
 
 mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request& request) {

@@ -99,7 +99,7 @@ TEST_CASE("a Voltaire director is put together from its wiring") {
   wire(line2, 1, spine1, 4);
   wire(line2, 20, outside, 3);
   subnet.start = subnet.port_of(outside, 0);
-  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  const Grouping grouping = group(subnet, by_guid(subnet));
   REQUIRE(grouping.chassis.size() == 1);
   const Chassis& box = grouping.chassis[0];
   CHECK(box.number == 1);
@@ -124,7 +124,7 @@ TEST_CASE("adapters of another vendor on a Voltaire spine stay in their slots, w
   subnet.link(subnet.port_of(spine, 1), subnet.port_of(line, 4));
   subnet.link(subnet.port_of(spine, 3), subnet.port_of(first, 1));
   subnet.link(subnet.port_of(spine, 5), subnet.port_of(second, 1));
-  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  const Grouping grouping = group(subnet, by_guid(subnet));
   CHECK(grouping.slots[first].chassis == 0);
   CHECK(grouping.slots[second].chassis == 0);
   CHECK(slot(subnet, grouping, first) == "SRBD 2 Chip 3");
@@ -144,7 +144,7 @@ TEST_CASE("Xsigo adapters belong to the box that their port 1 leads to, and thos
   subnet.link(subnet.port_of(leaf, 1), subnet.port_of(wired, 1));
   subnet.link(subnet.port_of(leaf, 2), subnet.port_of(without, 2));
   subnet.link(subnet.port_of(leaf, 3), subnet.port_of(without_too, 2));
-  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  const Grouping grouping = group(subnet, by_guid(subnet));
   REQUIRE(grouping.chassis.size() == 2);
   CHECK(grouping.slots[wired].chassis == grouping.slots[leaf].chassis);
   CHECK(grouping.slots[without].chassis == grouping.slots[without_too].chassis);
@@ -159,7 +159,7 @@ TEST_CASE("Mellanox boards say where they are") {
   const NodeIndex other = add(subnet, 0x3, mellanox_id, 0xbd36, 36, 0x500, "something else");
   const NodeIndex broken = add(subnet, 0x4, mellanox_id, 0xbd36, 36, 0x500, "MF0;sw-core1:IS5600/L99/U1");
   const NodeIndex alone = add(subnet, 0x5, mellanox_id, 0xbd36, 36, 0x600, "MF0;lone:IS5035/U1");
-  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  const Grouping grouping = group(subnet, by_guid(subnet));
   REQUIRE(grouping.grouped(line));
   const Chassis& box = grouping.chassis[grouping.slots[line].chassis];
   CHECK(box.lines[7] == line);
@@ -182,7 +182,7 @@ TEST_CASE("Mellanox boards in slots that infiniband-diags does not list") {
   };
   const NodeIndex line37 = board(1, "L37"), spine19 = board(2, "S19"), line38 = board(3, "L38"), spine20 = board(4, "S20");
   const NodeIndex line0 = board(5, "L0x"), wrapped = board(6, "L260");
-  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  const Grouping grouping = group(subnet, by_guid(subnet));
   REQUIRE(grouping.chassis.size() == 1);
   const Chassis& box = grouping.chassis[0];
   CHECK(box.unlisted == std::array<NodeIndex, 3>{spine19, spine20, line37});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What is printed of parts that did not answer: a line a cause, however many nodes it has.
-#include "subnet/model/failure_text.hpp"
+#include "subnet/model/failures.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,6 @@ using namespace ib;
 using ibtest::contains;
 using ibtest::ibtool;
 using subnet::Failure;
-using subnet::failure_lines;
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -32,6 +31,11 @@ struct Bench {
     info.num_ports = 4;
     info.node_guid = info.port_guid = Guid{0x100U + at};
     return subnet.add_node(info);
+  }
+  Lines failure_lines(const subnet::Failures& failures) const {
+    Lines lines;
+    for (const auto& [line, error] : subnet::failure_lines(subnet, failures, false)) lines.push_back(line);
+    return lines;
   }
   static Failure silent(subnet::NodeIndex node, const StructInfo& attribute, int port) {
     const path::Path path = path::IbPath();
@@ -48,11 +52,11 @@ struct Bench {
 TEST_CASE_METHOD(Bench, "failure_lines: silent PMAs are one line, with their number and the first names") {
   subnet::Failures failures;
   for (unsigned at = 0; at < 50; ++at) failures.push_back(silent(add(at), mad::ClassPortInfo::info(), -1));
-  CHECK(failure_lines(subnet, failures) ==
+  CHECK(failure_lines(failures) ==
         Lines{"No answer about counters from 50 nodes: 0000:0000:0000:0100, 0000:0000:0000:0101, 0000:0000:0000:0102 and 47 more."});
   failures.resize(1);
   failures.push_back(silent(0, pm::PortCounters::info(), 2));
-  CHECK(failure_lines(subnet, failures) == Lines{"No answer from 0000:0000:0000:0100 about ClassPortInfo."});
+  CHECK(failure_lines(failures) == Lines{"No answer from 0000:0000:0000:0100 about ClassPortInfo."});
 }
 
 TEST_CASE_METHOD(Bench, "failure_lines: each cause has its line, in the order of the first of it") {
@@ -64,7 +68,7 @@ TEST_CASE_METHOD(Bench, "failure_lines: each cause has its line, in the order of
   }
   failures.push_back({Failure::Kind::no_answer, subnet::none, -1, false, {}, 0, "the SA is away", {}});
   failures.push_back(failures.back());
-  const Lines lines = failure_lines(subnet, failures);
+  const Lines lines = failure_lines(failures);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
         "No answer from beyond 4 ports: port 1 of 0000:0000:0000:0100, port 1 of 0000:0000:0000:0101, port 1 of 0000:0000:0000:0102 and 1 "
@@ -79,10 +83,10 @@ TEST_CASE_METHOD(Bench, "failure_lines: nodes that stopped answering are one lin
     const std::string why = fmt::format("It answered at first and then stopped answering; {} of its attributes are not known.", at + 2);
     failures.push_back({Failure::Kind::no_answer, add(at), -1, false, "NodeInfo", 0, why, {}});
   }
-  CHECK(failure_lines(subnet, failures) == Lines{"2 nodes: 0000:0000:0000:0100, 0000:0000:0000:0101: They answered at first and then "
-                                                 "stopped answering; not all of their attributes are known."});
+  CHECK(failure_lines(failures) == Lines{"2 nodes: 0000:0000:0000:0100, 0000:0000:0000:0101: They answered at first and then "
+                                         "stopped answering; not all of their attributes are known."});
   failures.pop_back();
-  CHECK(failure_lines(subnet, failures) == Lines{"0000:0000:0000:0100: " + failures.front().why});
+  CHECK(failure_lines(failures) == Lines{"0000:0000:0000:0100: " + failures.front().why});
 }
 
 TEST_CASE("ibqueryerrors and health: silent PMAs are one line on stderr, whatever was requested of them and how often") {
