@@ -154,10 +154,6 @@ class Table {
     sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), infos).at(0);
   }
 
-  /// Whether rows can be written as they come: nothing is sorted.
-  bool streams() const { return !sorted_by_; }
-  std::size_t most_rows() const { return most_rows_; }
-
   /// Sorts the rows, where equal rows keep their order, and drops the rows that are not wanted.
   void arrange(std::vector<Row>& rows) const {
     if (sorted_by_) sort(rows);
@@ -166,22 +162,23 @@ class Table {
 
   /// The member `key`: an array with an object for each row.
   void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
-    begin(sink, key);
     const std::vector<std::size_t> columns = shown(false);
-    for (const Row& row : rows) write_row(sink, columns, row);
-    sink.end_array();
-  }
-  /// Begins the array; each row follows by visit_row(), and sink.end_array().
-  void begin(Sink& sink, std::string_view key) const {
     sink.begin_array(key);
     std::vector<std::string> names;
-    for (const std::size_t at : shown(false)) {
+    for (const std::size_t at : columns) {
       names.emplace_back(columns_[at].key);
       if (columns_[at].coded) names.push_back(std::string(columns_[at].key) + "_text");
     }
     sink.columns(names);
+    for (const Row& row : rows) {
+      sink.begin_object();
+      MemberWriter writer(sink);
+      for (const std::size_t at : columns) writer.write(columns_[at], columns_[at].get(row));
+      writer.end();
+      sink.end_object();
+    }
+    sink.end_array();
   }
-  void visit_row(Sink& sink, const Row& row) const { write_row(sink, shown(false), row); }
 
   /// The rows below the headings of their columns, which are there without rows too. `width` and `write` as for write_aligned().
   void write_text(const std::vector<Row>& rows, std::size_t width, const std::function<void(std::string_view line)>& write) const {
@@ -209,14 +206,6 @@ class Table {
     sorted.reserve(rows.size());
     for (const auto& key : keys) sorted.push_back(std::move(rows[key.second]));
     rows = std::move(sorted);
-  }
-
-  void write_row(Sink& sink, const std::vector<std::size_t>& columns, const Row& row) const {
-    sink.begin_object();
-    MemberWriter writer(sink);
-    for (const std::size_t at : columns) writer.write(columns_[at], columns_[at].get(row));
-    writer.end();
-    sink.end_object();
   }
 
   std::vector<std::size_t> shown(bool in_text) const {

@@ -40,6 +40,8 @@ class TextOut {
   void finish(std::string_view name = "standard output");
   /// Drops what is pending for a file. Returns false, and does nothing, if a part of it was flushed already.
   bool withdraw();
+  /// Null: the text goes to a string.
+  std::FILE* file() const { return file_; }
   /// The errno of the first write that failed, else 0.
   int failure() const { return failure_; }
   /// The string, or what is pending for the file, to append to directly; call write({}) now and then so that it drains.

@@ -17,6 +17,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
@@ -125,10 +126,9 @@ class CheckLftBalance final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.host().options().format, "ports", "switches");
-    table_of<BalanceLine>(balance_columns(), table_);
+    report::Table<BalanceLine>(balance_columns(), table_);
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     const routing::Network network(fabric.subnet);
     routing::LinearTables tables(network.switches().size(), last_lid(fabric, network));
     const subnet::SurveyOptions options(session.stack().here(), subnet::SurveyWay::smp);
@@ -148,8 +148,7 @@ class CheckLftBalance final : public Command {
     }
     require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
     add_failures(session.host(), fabric, std::move(failures));
-    emit_either(
-        emit, table_, report, "ports", balance_columns(), [&report] { return report.lines(); }, session.host().world().out);
+    emit_either(emit, table_, report, "ports", balance_columns(), [&report] { return report.lines(); });
   }
 
  private:

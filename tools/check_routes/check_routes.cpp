@@ -16,6 +16,8 @@
 #include "snapshot/stored_fabric.hpp"
 #include "tools/check_routes/routes.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
@@ -169,7 +171,7 @@ class CheckRoutes final : public Command {
       load_fabric(*checks_.topology, fabric);
       fabric.names = session.manners().node_name_map();
     } else {
-      co_await discover(session, checks_.discovery, fabric);
+      fabric = co_await discover(session, checks_.discovery);
     }
     Tables tables(fabric.subnet, checks_.switches);
     co_await read(session.stack(), fabric, tables);
@@ -206,7 +208,7 @@ class CheckRoutes final : public Command {
     tables.lacks_groups = !why.empty();
     if (!stack.host().options().from || stack.host().stored().has_part("sa")) tables.why_no_groups = why;
     for (const sa::MCMemberRecord& record : records) tables.groups.add(tables.network, record);
-    if (!why.empty()) stack.host().debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
+    if (!why.empty()) stack.host().debug(fmt::format("Members of multicast groups are taken from the tables: {}", why));
   }
 
   /// Reads what the verdict on loops of ports needs, and was not requested before.

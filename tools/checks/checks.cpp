@@ -23,6 +23,7 @@
 #include "subnet/sweep/peer.hpp"
 #include "subnet/sweep/sa_nodes.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/fabric.hpp"
@@ -80,7 +81,7 @@ class Check final : public Command {
   std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    table_of<CheckLine>(check_columns(), table_);
+    report::Table<CheckLine>(check_columns(), table_);
     if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.host().log());
     if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds_));
     Fabric fabric;
@@ -94,13 +95,13 @@ class Check final : public Command {
     } else {
       discovery_.needs.switch_infos = looks_.ports.any();  // a port 0 that is not an enhanced one is not checked
       if (looks_.ids && !emit.json() && !table_.given()) discovery_.needs.descriptions = {};
-      co_await discover(session, discovery_, fabric);
+      fabric = co_await discover(session, discovery_);
       if (looks_.ids) {
         check_ids(fabric.subnet, report);
       } else {
         co_await check_fabric(session, fabric, report);
       }
-      report.emit(emit, table_, session.host().world().out);
+      report.emit(emit, table_);
       note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
     }
   }
@@ -125,7 +126,7 @@ class Check final : public Command {
       is_complete = co_await read_port(stack, node, fabric, one);
       add_port_row(subnet, one.port, report);
     }
-    report.emit(emit, table_, stack.host().world().out);
+    report.emit(emit, table_);
     if (!is_complete) emit.raise(Exit::incomplete);
     print_errors(stack.host().log(), emit, report);
     if (counted && !*counted) counted->error().raise();

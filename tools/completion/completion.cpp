@@ -16,6 +16,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/run.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace completion {

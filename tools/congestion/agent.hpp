@@ -10,6 +10,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/target.hpp"
 
 namespace ib::tools::congestion {

@@ -23,6 +23,7 @@
 #include "mad/describe.hpp"
 #include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {

@@ -16,6 +16,7 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/shared/sample_labels.hpp"
 
 namespace ib::tools {

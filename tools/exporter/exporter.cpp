@@ -10,6 +10,7 @@
 #include "base/parse.hpp"
 #include "tools/exporter/engine.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/interval.hpp"
@@ -171,7 +172,7 @@ class Exporter final : public Command {
     http::Server server(loop, listen(address_), [&](const http::Request& request) { return answer(request, ports, rules, loop.clock()); });
     for (LocalPort& port : ports) port.engine->round_begins = [&server] { server.drop_outdated(); };
     const async::Hangup hangup(loop, [&] { read_again(stack.host(), ports); });
-    stack.host().debug(1, fmt::format("Listening on port {}", server.port()));
+    stack.host().debug(fmt::format("Listening on port {}", server.port()));
     async::Task<> reads = read_all(loop, ports);
     async::Interrupt interrupt(loop);
     co_await async::until_interrupted(loop, interrupt, std::move(reads));

@@ -13,6 +13,8 @@
 #include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
@@ -101,8 +103,7 @@ class DumpTables final : public Command {
     check_range(selection_);
     show_list(emit, table_, session.host(), "node_description,dlid,out_port,destination.node_description,mlid,out_ports");
     if (selection_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     const auto find = [&fabric](Lid lid) { return subnet::find_owner(fabric.subnet, lid); };
     const TableText print{{session.host(), selection_, fabric.names, find}, kind_ == DumpKind::linear};
     std::deque<SwitchTable> switches;

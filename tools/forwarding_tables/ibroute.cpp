@@ -13,7 +13,9 @@
 #include "subnet/set/set_target.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {

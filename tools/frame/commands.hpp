@@ -10,14 +10,11 @@
 #include "async/task.hpp"
 #include "tools/command_list.hpp"
 #include "tools/frame/common_options.hpp"
-#include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
-#include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 

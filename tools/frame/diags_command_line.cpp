@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "base/escape.hpp"
 #include "path/path.hpp"

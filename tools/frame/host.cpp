@@ -82,8 +82,12 @@ snapshot::StoredFabric& Host::stored() {
   return *stored_;
 }
 
-void Host::debug(int level, std::string_view text) const {
-  if (options_.debug >= level) log().debug(text);
+void Host::debug(std::string_view text) const {
+  if (options_.debug > 0) log().debug(text);
+}
+
+void Host::detail(std::string_view text) const {
+  if (options_.error_level() > 0) log().debug(text);
 }
 
 void Host::note(std::string_view line) const {

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "base/log.hpp"
@@ -54,8 +52,10 @@ class Host {
   /// The fabric of --from. The first call opens the file. Throws as snapshot::open_fabric() does.
   snapshot::StoredFabric& stored();
 
-  /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
-  void debug(int level, std::string_view text) const;
+  /// A diagnostic line on stderr ("D: …") with -d.
+  void debug(std::string_view text) const;
+  /// As above, also with -v.
+  void detail(std::string_view text) const;
   /// Prints the effect of a Set on stderr. A Set prints nothing else. Nothing with --dry-run.
   void note(std::string_view line) const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr). For `top` see print_error().

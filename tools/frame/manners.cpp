@@ -29,6 +29,7 @@
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
 #include "sys/umad_port.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
@@ -145,7 +146,7 @@ std::unique_ptr<mad::Tracer> Manners::tracer() const {
 std::unique_ptr<mad::Channel> Manners::open_channel() {
   if (!diags_) {
     const sys::EndPort& port = host().end_port();
-    host().debug(1, fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
+    host().debug(fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
     return host().world().open_channel(port, host().options().gmp);
   }
   const DiagsRelease& release = *host().world().diags_release;
@@ -263,6 +264,8 @@ std::string Manners::name_of(const path::Path& path) const { return diags_ ? dia
 void Manners::remark(std::string_view function, std::string_view text) const {
   if (diags_) warn(host().world(), function, text);
 }
+
+void Manners::fail(std::string words) { throw DiagsFailure(std::move(words)); }
 
 void Manners::give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const {
   if (!diags_) error->raise();

@@ -9,14 +9,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "async/task.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/frame/diags_words.hpp"
 
 namespace ib::mad {
 class Channel;
@@ -30,6 +28,7 @@ namespace ib::tools {
 
 class Host;
 class Stack;
+enum class Dialect : std::uint8_t;
 struct CommonOptions;
 struct Target;
 struct World;
@@ -89,7 +88,7 @@ class Manners {
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
   [[noreturn]] void refuse(E error, std::string words) const {
-    if (diags_) throw DiagsFailure(std::move(words));
+    if (diags_) fail(std::move(words));
     throw error;
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
@@ -98,6 +97,7 @@ class Manners {
   void remark(std::string_view function, std::string_view text) const;
 
  private:
+  [[noreturn]] static void fail(std::string words);
   Host& host() const;
   async::Task<std::optional<path::Path>> diags_path(const Target& target);
   async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);

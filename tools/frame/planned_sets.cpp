@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
@@ -14,6 +15,7 @@
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 namespace {
@@ -45,31 +47,40 @@ void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys key
   }
 }
 
+struct PlannedSets final : Report {
+  PlannedSets(std::vector<subnet::PlannedSet> planned, Keys shown) : sets(std::move(planned)), keys(shown) {}
+
+  void visit(report::Sink& sink) const override {
+    sink.value("dry_run", true);
+    sink.objects("sets", sets, [&](const subnet::PlannedSet& set) {
+      sink.value("request", request_name(set));
+      path::visit(sink, "path", set.path);
+      sink.value_or_null("node_guid", set.node_guid != Guid{}, set.node_guid);
+      sink.text_or_null("node_description", set.description);
+      sink.value("modifier", mad::HeaderView(set.mad).attribute_modifier());
+      if (const StructInfo* attribute = set.attribute()) return report::visit_attribute(sink, set.data(), *attribute, keys);
+      sink.null("attribute");
+      sink.null("data");
+    });
+  }
+
+  void text(TextOut& out) const override {
+    for (const subnet::PlannedSet& set : sets) {
+      std::string fields;
+      if (const StructInfo* attribute = set.attribute()) add_fields(fields, set.data(), *attribute, keys);
+      std::string who = set.node_guid == Guid{} ? std::string() : ' ' + to_text(set.node_guid);
+      if (!set.description.empty()) who += ' ' + in_quotes(set.description);
+      out.print("Would send {} {} {}{} by {}:{}\n", request_name(set), mad::HeaderView(set.mad).attribute_modifier(),
+                set.is_elsewhere ? "for" : "to", who, path::to_text(set.path), fields);
+    }
+  }
+
+  std::vector<subnet::PlannedSet> sets;
+  Keys keys;
+};
+
 }  // namespace
 
-void PlannedSets::visit(report::Sink& sink) const {
-  sink.value("dry_run", true);
-  sink.objects("sets", sets, [&](const subnet::PlannedSet& set) {
-    sink.value("request", request_name(set));
-    path::visit(sink, "path", set.path);
-    sink.value_or_null("node_guid", set.node_guid != Guid{}, set.node_guid);
-    sink.text_or_null("node_description", set.description);
-    sink.value("modifier", mad::HeaderView(set.mad).attribute_modifier());
-    if (const StructInfo* attribute = set.attribute()) return report::visit_attribute(sink, set.data(), *attribute, keys);
-    sink.null("attribute");
-    sink.null("data");
-  });
-}
-
-void PlannedSets::text(TextOut& out) const {
-  for (const subnet::PlannedSet& set : sets) {
-    std::string fields;
-    if (const StructInfo* attribute = set.attribute()) add_fields(fields, set.data(), *attribute, keys);
-    std::string who = set.node_guid == Guid{} ? std::string() : ' ' + to_text(set.node_guid);
-    if (!set.description.empty()) who += ' ' + in_quotes(set.description);
-    out.print("Would send {} {} {}{} by {}:{}\n", request_name(set), mad::HeaderView(set.mad).attribute_modifier(),
-              set.is_elsewhere ? "for" : "to", who, path::to_text(set.path), fields);
-  }
-}
+void emit_planned(Emit& emit, std::vector<subnet::PlannedSet> sets, Keys keys) { emit(PlannedSets(std::move(sets), keys)); }
 
 }  // namespace ib::tools

@@ -6,18 +6,12 @@
 
 #include "base/keys.hpp"
 #include "subnet/set/set_guard.hpp"
-#include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 
-/// The Sets that a run with --dry-run would have sent, in their order.
-struct PlannedSets final : Report {
-  std::vector<subnet::PlannedSet> sets;
-  Keys keys = Keys::hidden;
+class Emit;
 
-  void visit(report::Sink& sink) const override;
-  /// A line for each Set.
-  void text(TextOut& out) const override;
-};
+/// Emits the Sets that a run with --dry-run would have sent, in their order; in a text a line for each.
+void emit_planned(Emit& emit, std::vector<subnet::PlannedSet> sets, Keys keys);
 
 }  // namespace ib::tools

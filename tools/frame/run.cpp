@@ -25,9 +25,11 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/planned_sets.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/targets.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {
@@ -124,15 +126,27 @@ async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit)
   co_await run_for_each(nodes, run, session, emit, command.gathers_rows() ? &command : nullptr);
 }
 
+/// The parts of a Session.
+struct Parts {
+  Parts(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop)
+      : manners(stack, dialect), host(world, std::move(options), &manners), stack(host, loop, &manners), targets(stack) {}
+
+  Manners manners;
+  Host host;
+  Stack stack;
+  Targets targets;
+  Session session{host, stack, manners, targets};
+};
+
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, const std::vector<std::string>& operands,
             const World& world) {
   Emit emit(Dialect::ibtool, common.format, info.name, world.out, world.log);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-  Session session(world, Dialect::ibtool, std::move(common), loop);
-  Host& host = session.host();
-  Stack& stack = session.stack();
+  Parts parts(world, Dialect::ibtool, std::move(common), loop);
+  Host& host = parts.host;
+  Stack& stack = parts.stack;
   const auto fail = [&](const Error& error) {
     emit.fail(error);
     host.report(error);
@@ -140,21 +154,16 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   };
   try {
     try {
-      session.targets().bind(set, operands);
+      parts.targets.bind(set, operands);
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     emit.set_table_rows(host.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
-                        session.targets().has_pattern() && !command.gathers_rows());
+                        parts.targets.has_pattern() && !command.gathers_rows());
     if (info.needs_fabric) stack.require_fabric(info.name);
     if (info.changes && !info.reports_changes) stack.sets().report = [&host](const subnet::PlannedSet& sent) { host.note(sent.done()); };
-    loop.run(explained(stack, find_names_and_run(command, session, emit)));
-    if (host.options().dry_run) {
-      PlannedSets planned;
-      planned.sets = std::move(stack.sets().planned);
-      planned.keys = host.options().keys;
-      emit(planned);
-    }
+    loop.run(explained(stack, find_names_and_run(command, parts.session, emit)));
+    if (host.options().dry_run) emit_planned(emit, std::move(stack.sets().planned), host.options().keys);
     stack.save_cache();
     emit.finish();
     print_stats(stack);
@@ -252,9 +261,9 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     read_diags_line(set, common, words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-    Session session(world, Dialect::diags, common, loop);
-    if (info.needs_fabric) session.stack().require_fabric(info.name);
-    loop.run(command.run(session, emit));
+    Parts parts(world, Dialect::diags, common, loop);
+    if (info.needs_fabric) parts.stack.require_fabric(info.name);
+    loop.run(command.run(parts.session, emit));
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
     emit.text().flush();
@@ -302,15 +311,8 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
 std::string_view diags_program(std::string_view called) {
   const std::size_t slash = called.rfind('/');
   if (slash == std::string_view::npos) return called;
-  const std::string_view folder = called.substr(0, slash);
-  const std::string_view last = folder.substr(folder.rfind('/') + 1);
+  const std::string last = last_component(called.substr(0, slash));
   return last == "bin" || last == "sbin" ? called : called.substr(slash + 1);
-}
-
-/// The error message for a program called by the unknown `name`.
-std::string unknown_name(std::string_view name) {
-  return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", in_quotes(name),
-                     fmt::join(legacy_names, ", "));
 }
 
 }  // namespace
@@ -350,24 +352,6 @@ std::size_t leading_options(std::span<const std::string> args) {
   return at;
 }
 
-struct Session::Parts {
-  Parts(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop)
-      : manners(stack, dialect), host(world, std::move(options), &manners), stack(host, loop, &manners), targets(stack) {}
-
-  Manners manners;
-  Host host;
-  Stack stack;
-  Targets targets;
-};
-
-Session::Session(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop)
-    : parts_(std::make_unique<Parts>(world, dialect, std::move(options), loop)) {}
-Session::~Session() = default;
-Host& Session::host() { return parts_->host; }
-Stack& Session::stack() { return parts_->stack; }
-Manners& Session::manners() { return parts_->manners; }
-Targets& Session::targets() { return parts_->targets; }
-
 int run(std::span<char* const> argv, const World& outside) {
   Log log(outside.err);
   World world = outside;
@@ -380,7 +364,8 @@ int run(std::span<char* const> argv, const World& outside) {
     if (name.starts_with("ibtool")) return run_ibtool(args, world);
     const CommandInfo* info = find_command(name);
     if (info == nullptr) {
-      const UsageError error(unknown_name(called.substr(called.rfind('/') + 1)));
+      const UsageError error(fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}",
+                                         in_quotes(last_component(called)), fmt::join(legacy_names, ", ")));
       refuse_in_json(world, {}, args, error);
       throw error;
     }

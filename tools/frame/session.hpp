@@ -5,37 +5,28 @@
 // stand in host.hpp, stack.hpp, manners.hpp and targets.hpp: a file includes those that it uses.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
-namespace ib::async {
-class Loop;
-}
-
 namespace ib::tools {
 
 class Host;
 class Manners;
 class Stack;
 class Targets;
-enum class Dialect : std::uint8_t;
-struct CommonOptions;
-struct World;
 
 class Session {
  public:
-  Session(const World& world, Dialect dialect, CommonOptions options, async::Loop& loop);
-  ~Session();
+  Session(Host& host, Stack& stack, Manners& manners, Targets& targets)
+      : host_(host), stack_(stack), manners_(manners), targets_(targets) {}
 
-  Host& host();
-  Stack& stack();
-  Manners& manners();
-  Targets& targets();
+  Host& host() { return host_; }
+  Stack& stack() { return stack_; }
+  Manners& manners() { return manners_; }
+  Targets& targets() { return targets_; }
 
  private:
-  struct Parts;
-
-  const std::unique_ptr<Parts> parts_;
+  Host& host_;
+  Stack& stack_;
+  Manners& manners_;
+  Targets& targets_;
 };
 
 }  // namespace ib::tools

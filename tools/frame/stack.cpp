@@ -10,6 +10,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "mad/rpc_names.hpp"
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
@@ -178,6 +179,8 @@ mad::Rpc& Stack::rpc() {
   return *rpc_;
 }
 
+const mad::Stats* Stack::stats() const { return rpc_ ? rpc_->stats() : nullptr; }
+
 void Stack::require_fabric(std::string_view what) const {
   if (host_.options().from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it cannot be done to a snapshot", what));
 }
@@ -335,8 +338,7 @@ snapshot::Cache& Stack::open_cache(const std::string& file) {
 bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }
 
 void Stack::save_cache() {
-  if (cache_ && cache_->save() && host_.options().error_level() >= 1)
-    host_.log().debug(fmt::format("Saving discovery cache to {}", in_quotes(cache_->file())));
+  if (cache_ && cache_->save()) host_.detail(fmt::format("Saving discovery cache to {}", in_quotes(cache_->file())));
 }
 
 void Stack::warn(std::string_view line) const {

@@ -16,11 +16,16 @@
 
 #include "async/task.hpp"
 #include "base/error.hpp"
-#include "mad/rpc/rpc.hpp"
+#include "mad/trace.hpp"
+#include "mad/transactor.hpp"
 #include "path/path.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "sys/device.hpp"
 
+namespace ib::mad {
+class Channel;
+class Rpc;
+}  // namespace ib::mad
 namespace ib::sa {
 class PathResolver;
 }
@@ -83,7 +88,7 @@ class Stack {
   /// The Rpc, which sends and receives. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
   /// The statistics of the Rpc; null if there is no open Rpc.
-  const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
+  const mad::Stats* stats() const;
   /// Throws NeedsFabric with --from: `what` ("disable") cannot be done to a file.
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.

@@ -14,15 +14,6 @@
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools {
-namespace {
-
-sa::PathWanted wanted_by(const CommonOptions& options, const path::IbPath& path) {
-  sa::PathWanted wanted;
-  if (options.pkey_index) wanted.properties.p_key(path.pkey.value);
-  return wanted;
-}
-
-}  // namespace
 
 void Stack::apply_options(path::Path& path) const {
   const CommonOptions& options = host_.options();
@@ -143,7 +134,8 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
   path.ib().sqpn = Qpn{1};
   set_pkey(path.ib());
   apply_options(path);
-  const sa::PathWanted wanted = wanted_by(options, path.ib());
+  sa::PathWanted wanted;
+  if (options.pkey_index) wanted.properties.p_key(path.ib().pkey.value);
   const bool is_complete = path.directed() == nullptr && path.ib().dlid != Lid{} && path.ib().slid != Lid{};
   if (!is_complete && !options.skip_sl && transactor().knows_sa()) debug_path("SA", transactor().sa_path());
   if (as_libibmad()) {
@@ -165,7 +157,7 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
 
 void Stack::debug_path(std::string_view name, const path::Path& path) const {
   if (manners_ != nullptr && host_.options().debug > 0)
-    host_.debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
+    host_.debug(fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
 }
 
 }  // namespace ib::tools

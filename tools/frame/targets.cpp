@@ -203,13 +203,16 @@ async::Task<subnet::NameSearch> Targets::search_for(std::string word, bool may_s
     co_return subnet::NameSearch(subnet::named_end_ports(stored.subnet), names, true, std::move(word));
   }
   stack_.require_link();
-  std::vector<subnet::NamedEndPort> ports = co_await named_ports();
-  subnet::NameSearch search(std::move(ports), names, false, word);
-  if (search.found().empty() && !swept_ && may_sweep) {  // the SA lists what this host may reach, which is less than there is
-    co_await sweep();
-    search = subnet::NameSearch(subnet::named_end_ports(swept_->subnet), names, false, word);
-  }
-  co_return search;
+  if (node_records_.empty() && !swept_) co_await read_node_records();
+  if (node_records_.empty() && !swept_) co_await sweep();
+  const auto search = [&] {
+    return subnet::NameSearch(swept_ ? subnet::named_end_ports(swept_->subnet) : subnet::named_end_ports(node_records_), names, false,
+                              word);
+  };
+  subnet::NameSearch by_sa = search();
+  if (!by_sa.found().empty() || swept_ || !may_sweep) co_return by_sa;
+  co_await sweep();  // the SA lists what this host may reach, which is less than there is
+  co_return search();
 }
 
 /// `path`, which is meant for `node`.
@@ -234,7 +237,7 @@ async::Task<Targets::Meaning> Targets::find(std::string word, std::string compla
   if (!meaning.why.empty()) co_return meaning;
   const subnet::NamedEndPort& found = search.found().front();
   const std::string name = search.name_of(found);
-  host_.debug(1, fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
+  host_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
   meaning.is_exact = subnet::may_choose_sets(search.match());
   if (!meaning.is_exact) {
     stack_.sets().refusal = fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
@@ -251,16 +254,8 @@ async::Task<path::Path> Targets::find_in_sweep(path::Path target, std::string wh
   if (!found) throw Error(fmt::format("{} ({})", found.missing.substr(0, found.missing.find_last_not_of('.') + 1), why));
   const subnet::Node& node = swept_->subnet.node(swept_->subnet.port(found.port).node);
   const path::Path path = path_to(subnet::address_of(swept_->subnet, found.port), node.guid());
-  host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(node.description()), to_text(path)));
+  host_.debug(fmt::format("{} is {}, {}", to_text(target), in_quotes(node.description()), to_text(path)));
   co_return path;
-}
-
-/// Every end port that has a node with a name.
-async::Task<std::vector<subnet::NamedEndPort>> Targets::named_ports() {
-  if (node_records_.empty() && !swept_) co_await read_node_records();
-  if (node_records_.empty() && !swept_) co_await sweep();
-  if (swept_) co_return subnet::named_end_ports(swept_->subnet);
-  co_return subnet::named_end_ports(node_records_);
 }
 
 async::Task<> Targets::read_node_records() {
@@ -268,7 +263,7 @@ async::Task<> Targets::read_node_records() {
   if (!stack_.transactor().knows_sa()) co_return;
   mad::Result<sa::Nodes> table = co_await node_table();
   if (!table) {
-    host_.debug(1, fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
+    host_.debug(fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
   } else if (table->torn) {
     host_.log().warning("the SA's table of nodes came without its end: the fabric is swept for their names");
   } else {

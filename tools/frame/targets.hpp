@@ -5,7 +5,6 @@
 // SA gives no path is looked up in a sweep, too. The table or sweep of one name serves the next names and the command.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +22,7 @@
 
 namespace ib::subnet {
 class NameSearch;
-struct NamedEndPort;
-}  // namespace ib::subnet
+}
 
 namespace ib::tools {
 
@@ -87,7 +85,6 @@ class Targets {
   async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
   async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
   path::Path path_to(path::Path path, Guid node);
-  async::Task<std::vector<subnet::NamedEndPort>> named_ports();
   async::Task<> read_node_records();
   async::Task<> sweep();
 

@@ -294,7 +294,6 @@ class HealthReport final : public FabricReport {
         diagnosis_(found),
         scope_(std::move(scope)),
         phy_(registers),
-        out_(host.world().out),
         terminal_(terminal_of(host.world())),
         is_verbose_(host.options().verbosity > 0) {}
   /// The report of an own port that is Down: `first_line` says so, and nothing is counted.
@@ -333,7 +332,6 @@ class HealthReport final : public FabricReport {
   const Diagnosis& diagnosis_;
   Scope scope_;
   const phy::Table* phy_;
-  std::FILE* out_;
   Terminal terminal_;
   bool is_verbose_;         ///< infos are as long as other findings
   std::string first_line_;  ///< in the place of the verdict

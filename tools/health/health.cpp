@@ -13,6 +13,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/interval.hpp"
@@ -77,8 +78,7 @@ class Watch {
       co_return;
     }
     co_await session_.targets().find_names();
-    Fabric now;
-    co_await discover(session_, wanted_.discovery, now);
+    Fabric now = co_await discover(session_, wanted_.discovery);
     if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
     earlier_.counters.keep_nodes_of(now.subnet);
     const Scope scope = co_await scope_of(now);
@@ -221,7 +221,7 @@ class Health final : public Command {
     check_local();
     check_repeat();
     table_.refuse_for_json(session.host().options().format, "findings", "the whole report");
-    table_of<FindingLine>(finding_columns(), table_);
+    report::Table<FindingLine>(finding_columns(), table_);
     wanted_.explains = !omits_phy_;
     wanted_.vs_keys = read_vs_keys(session.host(), vs_keys_);
     if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
@@ -254,8 +254,7 @@ class Health final : public Command {
       co_await repeat(session.stack(), emit, interval, once);
       co_return;
     }
-    Fabric fabric;
-    co_await discover(session, wanted_.discovery, fabric);
+    Fabric fabric = co_await discover(session, wanted_.discovery);
     const Scope scope = co_await find_scope(session.stack(), fabric, wanted_);
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);

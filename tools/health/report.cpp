@@ -112,7 +112,7 @@ std::span<const report::Column<FindingLine>> finding_columns() {
 
 void HealthReport::emit(Emit& emit, const TableOptions& options) const {
   const auto lines = [this] { return lines_of(*this, diagnosis_.findings); };
-  emit_either(emit, options, *this, "findings", finding_columns(), lines, out_);
+  emit_either(emit, options, *this, "findings", finding_columns(), lines);
 }
 
 void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }

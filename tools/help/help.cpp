@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/frame/commands.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {

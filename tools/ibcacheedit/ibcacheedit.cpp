@@ -17,6 +17,8 @@
 #include "iba/text.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 
 namespace ib::tools {
 namespace {

@@ -15,7 +15,9 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -175,10 +177,9 @@ class Ibfindnodesusing final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.host().options().format, "destinations", "ends of a link");
-    table_of<DestinationLine>(destination_columns(), table_);
+    report::Table<DestinationLine>(destination_columns(), table_);
     discovery_.needs.switch_infos = false;  // the two ends give theirs with their tables
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     const NodeIndex at = co_await find_switch(session.stack(), fabric);
     if (!table_.given()) emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkUseReport report(fabric);
@@ -192,8 +193,7 @@ class Ibfindnodesusing final : public Command {
     require_read(report.near.is_read || report.far.is_read, failures);
     add_failures(session.host(), fabric, std::move(failures));
     report.details = session.host().options().verbosity > 0;
-    emit_either(
-        emit, table_, report, "destinations", destination_columns(), [&report] { return report.lines(); }, session.host().world().out);
+    emit_either(emit, table_, report, "destinations", destination_columns(), [&report] { return report.lines(); });
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 

@@ -22,6 +22,7 @@
 #include "subnet/model/rate.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/shared/fabric_diff.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 

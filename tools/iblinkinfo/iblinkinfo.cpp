@@ -140,7 +140,7 @@ class Iblinkinfo final : public Command {
   std::string_view table_rows() const override { return "ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    auto table = table_of<PortLine>(listed_port_columns(), table_);
+    auto table = report::Table<PortLine>(listed_port_columns(), table_);
     table_.refuse_for_json(session.host().options().format, "ports", "nodes");
     discovery_.needs.switch_infos = emit.json() || table_.given();
     Fabric fabric;
@@ -150,13 +150,13 @@ class Iblinkinfo final : public Command {
       check_switch(fabric, at);
       switches.push_back(at);
     } else {
-      co_await discover(session, discovery_, fabric);
+      fabric = co_await discover(session, discovery_);
       switches = subnet::breadth_first(fabric.subnet);
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
     }
     const LinkReport report(fabric, shown_, std::move(switches));
     if (table_.given() || is_table(session.host().options().format)) {
-      emit(TableReport<PortLine>(fabric, "ports", std::move(table), report.lines(), session.host().world().out));
+      emit(TableReport<PortLine>(fabric, "ports", std::move(table), report.lines()));
     } else {
       emit(report);
     }

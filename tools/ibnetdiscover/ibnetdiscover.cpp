@@ -20,6 +20,7 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -277,13 +278,13 @@ class Ibnetdiscover final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    Fabric stored, fabric;
+    Fabric stored;
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
     show_list(emit, table_, session.host(),
               "node_description,port_num,lid,state_text,width_text,speed_text,peer.node_description,peer.port_num");
     if (shown_.diff.file && table_.given()) throw UsageError("--diff prints no table");
     if (shown_.lists || shown_.ports) need_less(emit.json());
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     const auto file =
         session.stack().uses_cache() ? cache_file(discovery_, session.host().world(), session.host().end_port()) : discovery_.load_cache;
     shown_.time = time_of_fabric(session.stack(), file);

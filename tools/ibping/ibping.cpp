@@ -23,6 +23,8 @@
 #include "report/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/targets.hpp"
 

@@ -18,6 +18,7 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/ibportstate/ibportstate.hpp"
 

@@ -9,6 +9,7 @@
 #include "path/parse.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"

@@ -7,6 +7,7 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
+#include "iba/dialects.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "subnet/model/order.hpp"
@@ -127,7 +128,7 @@ class Ibqueryerrors final : public Command {
     require_one_target(session.targets(), interval_);
     if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
     table_.refuse_for_json(session.host().options().format, "ports", "nodes");
-    auto table = table_of<ErrorLine>(error_columns(wanted_), table_);
+    report::Table<ErrorLine>(error_columns(wanted_), table_);
     if (wanted_.clears()) prepare_clear(session.stack());
     RoundFabric read;
     Fabric& fabric = read.fabric;
@@ -140,7 +141,7 @@ class Ibqueryerrors final : public Command {
     if (interval_.repeats()) {
       co_await watch(session, emit, read);
     } else {
-      co_await check(session.stack(), emit, fabric, paths, std::move(read.nodes), std::move(table));
+      co_await check(session.stack(), emit, fabric, paths, std::move(read.nodes));
     }
   }
 
@@ -149,7 +150,7 @@ class Ibqueryerrors final : public Command {
   async::Task<std::vector<NodeIndex>> find(Session& session, Fabric& fabric) {
     discovery_.needs = needs();
     if (!target_.given()) {
-      co_await discover(session, discovery_, fabric);
+      fabric = co_await discover(session, discovery_);
       co_return wanted_.wanted_of(fabric, subnet::breadth_first(fabric.subnet));
     }
     const NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, shows_links_);
@@ -217,14 +218,13 @@ class Ibqueryerrors final : public Command {
       stack.host().log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }
 
-  async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
-                      report::Table<ErrorLine> table) {
+  async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
     ErrorReport report(fabric, wanted_);
     if (wanted_.report_port) report.group_ports();
     counters::ReadingPlan plan = wanted_.plan();
     plan.owners = owner_transactor(stack, discovery_.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
-    TableWriter<ErrorLine> writer(emit, "ports", std::move(table), stack.host().world().out);
+    std::vector<ErrorLine> lines;
     bool any = false;
     std::size_t unread = 0;
     plan.on_node = [&](counters::PmaNode node) {
@@ -233,7 +233,7 @@ class Ibqueryerrors final : public Command {
       report.summary.add(fabric.subnet, node, wanted_);
       if (table_.given()) {
         report.each_reported_port(node, [&](const counters::PmaReading& reading) {
-          writer.add({{&fabric, reading.port}, &report, reading.row});
+          lines.push_back({{&fabric, reading.port}, &report, reading.row});
         });
       } else if (!emit.json()) {
         report.node_text(emit.text(), node);
@@ -250,12 +250,7 @@ class Ibqueryerrors final : public Command {
     if (wanted_.clears() && unread != 0)
       stack.host().log().warning(
           fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
-    if (!table_.given()) {
-      emit(report);
-    } else {
-      writer.end(fabric);
-      emit.raise(report.status());
-    }
+    emit_either<ErrorLine>(emit, table_, report, "ports", error_columns(wanted_), [&lines] { return std::move(lines); });
   }
 
   async::Task<> watch(Session& session, Emit& emit, const RoundFabric& first) {

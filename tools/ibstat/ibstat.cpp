@@ -9,6 +9,8 @@
 #include "base/letter_case.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -135,7 +137,7 @@ class Ibstat final : public Command {
       report.add_all(session.host().own_devices());
     }
     if (port_ || (port_number_ && *port_number_ >= 0 && form_ == StatForm::full)) choose_port(session.host(), report);
-    report.emit(emit, table_, session.host().world().out);
+    report.emit(emit, table_);
     co_return;
   }
 

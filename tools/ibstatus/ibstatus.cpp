@@ -13,6 +13,7 @@
 #include "iba/text.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -130,7 +131,7 @@ class Ibstatus final : public Command {
       add_ports(session.host(), name, number == name ? std::nullopt : std::optional(number), report);
     }
     if (!report.diags_failure.empty()) emit.set_diags_status(diags_failed);
-    report.emit(emit, table_, session.host().world().out);
+    report.emit(emit, table_);
     co_return;
   }
 

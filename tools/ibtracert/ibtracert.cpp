@@ -17,6 +17,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/ibtracert/ports_file.hpp"
 #include "tools/shared/fabric.hpp"

@@ -17,7 +17,9 @@
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
@@ -114,19 +116,18 @@ class ListNodes : public Command {
   std::string_view table_rows() const override { return "nodes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    auto table = table_of<NodeLine>(node_columns(), shown_);
+    auto table = report::Table<NodeLine>(node_columns(), shown_);
     subnet::DiscoverNeeds& needs = discovery_.needs;  // not the ports of CAs and routers
     needs.descriptions = kinds_;
     needs.switch_infos = kinds_.has(NodeKind::sw);
     needs.end_ports = needs.switch_infos ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
     needs.links = emit.json() || shown_.given();  // the routes
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     NodesReport report(fabric, false);
     report.nodes = subnet::by_guid(fabric.subnet);
     std::erase_if(report.nodes, [&](NodeIndex at) { return !kinds_.has(fabric.subnet.node(at).kind()); });
     if (shown_.given()) {
-      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), report.lines(), session.host().world().out));
+      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), report.lines()));
     } else {
       emit(report);
     }
@@ -271,8 +272,7 @@ class PrintNode final : public ListNodes {
   async::Task<> run(Session& session, Emit& emit) override {
     if (list_) co_return co_await ListNodes::run(session, emit);
     discovery_.needs.switch_infos = kind_ == NodeKind::sw;
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     NodesReport report(fabric, true);
     for (const TargetPort& one : targets_)
       one.target.path ? report.nodes.push_back(find(fabric, one.target)) : add_matches(fabric, one, report.nodes);

@@ -17,6 +17,7 @@
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/perfquery/readings.hpp"
 #include "tools/shared/interval.hpp"

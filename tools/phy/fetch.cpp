@@ -66,7 +66,7 @@ async::Task<std::vector<ChosenNode>> PhyCommand::find_targets(Session& session) 
     chosen.push_back({node, targets_.front().target.text(), targets_.front().port});
     co_return chosen;
   }
-  co_await discover(session, discovery_, fabric_);
+  fabric_ = co_await discover(session, discovery_);
   co_return chosen_nodes(fabric_, targets_);
 }
 

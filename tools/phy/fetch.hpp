@@ -39,12 +39,11 @@ class PhyCommand : public Command {
   /// The table that is wanted. Throws UsageError for a column that is not there.
   template <class Row>
   report::Table<Row> table(std::span<const report::Column<Row>> columns) const {
-    return table_of<Row>(columns, shown_);
+    return report::Table<Row>(columns, shown_);
   }
   template <class Row>
-  void emit_table(const Host& host, Emit& emit, std::string_view member, std::span<const report::Column<Row>> columns,
-                  std::vector<Row> rows) const {
-    emit(TableReport<Row>(fabric_, member, table(columns), std::move(rows), host.world().out));
+  void emit_table(Emit& emit, std::string_view member, std::span<const report::Column<Row>> columns, std::vector<Row> rows) const {
+    emit(TableReport<Row>(fabric_, member, table(columns), std::move(rows)));
   }
 
   std::vector<TargetPort> targets_;

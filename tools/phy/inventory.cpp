@@ -124,7 +124,7 @@ class Environment final : public PhyCommand {
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric_, row.node, nullptr, &fan});
     }
     if (is_document(host.options().format)) return emit(NodesReport(fabric_, found.environments, lines));
-    emit_table<EnvironmentLine>(host, emit, "sensors", sensor_columns(), std::move(lines));
+    emit_table<EnvironmentLine>(emit, "sensors", sensor_columns(), std::move(lines));
   }
 };
 
@@ -211,9 +211,9 @@ class FirmwareCommand final : public PhyCommand {
       emit(DocumentReport<DeviceLine, FirmwareLine>(fabric_, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
                                                     {"versions", report::Table<FirmwareLine>(version_columns()), std::move(versions)}));
     } else if (is_by_node()) {
-      emit_table<DeviceLine>(host, emit, "nodes", device_columns(), std::move(devices));
+      emit_table<DeviceLine>(emit, "nodes", device_columns(), std::move(devices));
     } else {
-      emit_table<FirmwareLine>(host, emit, "versions", version_columns(), std::move(versions));
+      emit_table<FirmwareLine>(emit, "versions", version_columns(), std::move(versions));
     }
   }
 
@@ -313,9 +313,9 @@ class Modules final : public PhyCommand {
       emit(DocumentReport<ModuleLine, FirmwareLine>(fabric_, {"modules", std::move(shown), std::move(lines)},
                                                     {"module_parts", report::Table<FirmwareLine>(part_columns()), std::move(parts)}));
     } else if (by_part_) {
-      emit_table<FirmwareLine>(host, emit, "module_parts", part_columns(), std::move(parts));
+      emit_table<FirmwareLine>(emit, "module_parts", part_columns(), std::move(parts));
     } else {
-      emit_table(host, emit, "modules", inventory_columns(), std::move(lines));
+      emit_table(emit, "modules", inventory_columns(), std::move(lines));
     }
   }
 

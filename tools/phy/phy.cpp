@@ -366,7 +366,7 @@ class Phy final : public PhyCommand {
     } else if (view_.histogram) {
       show_parts<BinLine>(host, emit, "port_bins", bin_columns(), bins_of(lines), lines);
     } else {
-      emit_table<PhyLine>(host, emit, "ports", columns_, std::move(lines));
+      emit_table<PhyLine>(emit, "ports", columns_, std::move(lines));
     }
   }
 
@@ -376,7 +376,7 @@ class Phy final : public PhyCommand {
   template <class Line>
   void show_parts(const Host& host, Emit& emit, std::string_view member, std::span<const Column<Line>> columns, std::vector<Line> parts,
                   const std::vector<PhyLine>& ports) const {
-    if (!is_document(host.options().format)) return emit_table<Line>(host, emit, member, columns, std::move(parts));
+    if (!is_document(host.options().format)) return emit_table<Line>(emit, member, columns, std::move(parts));
     emit(DocumentReport<PhyLine, Line>(fabric_, {"ports", report::Table<PhyLine>(columns_), ports},
                                        {member, report::Table<Line>(columns), std::move(parts)}));
   }
@@ -394,7 +394,7 @@ class Phy final : public PhyCommand {
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);
-    TableReport<PhyLine> shown(fabric_, "ports", table<PhyLine>(columns_), std::move(lines), session.host().world().out);
+    TableReport<PhyLine> shown(fabric_, "ports", table<PhyLine>(columns_), std::move(lines));
     shown.round = std::move(round);
     emit(shown);
     emit.flush();  // at once

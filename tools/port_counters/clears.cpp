@@ -86,7 +86,7 @@ class Clear final : public Command {
     Fabric fabric;
     std::vector<PortIndex> chosen;
     if (whole) {
-      co_await discover(session, discovery_, fabric);
+      fabric = co_await discover(session, discovery_);
       chosen = subnet::end_ports(fabric.subnet);
     } else {
       const PortIndex named = co_await find_target(session, fabric);

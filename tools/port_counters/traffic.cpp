@@ -15,6 +15,7 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/one_node.hpp"
 #include "tools/shared/survey.hpp"
@@ -64,7 +65,7 @@ std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
 /// Throws UsageError for options that name a column that is not there, or for JSON as rows of ports.
 void check_traffic_table(const TableOptions& options, Format format, bool rates) {
   options.refuse_for_json(format, "ports with their counters in columns", "counters in lists");
-  table_of<TrafficLine>(traffic_columns(rates), options);
+  report::Table<TrafficLine>(traffic_columns(rates), options);
 }
 
 class TrafficReport final : public FabricReport {
@@ -83,13 +84,13 @@ class TrafficReport final : public FabricReport {
     out.print("##          {} ports checked, 0 ports have errors beyond threshold\n", checked_);
   }
 
-  void emit(Emit& emit, const TableOptions& options, std::FILE* file) {
+  void emit(Emit& emit, const TableOptions& options) {
     if (!options.given()) return emit(*this);
-    auto table = table_of<TrafficLine>(traffic_columns(element), options);
+    auto table = report::Table<TrafficLine>(traffic_columns(element), options);
     std::vector<TrafficLine> lines;
     lines.reserve(rows.size());
     for (counters::TrafficRow& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});
-    TableReport<TrafficLine> shown(fabric, "ports", std::move(table), std::move(lines), file);
+    TableReport<TrafficLine> shown(fabric, "ports", std::move(table), std::move(lines));
     if (element) shown.round = round;
     emit(shown);
   }
@@ -192,7 +193,7 @@ class Ibdatacounters final : public Command {
     check_interval(interval_);
     check_traffic_table(table_, session.host().options().format, interval_.repeats());
     RoundFabric first;
-    co_await discover(session, discovery_, first.fabric);
+    first.fabric = co_await discover(session, discovery_);
     first.paths.emplace(first.fabric.subnet, session.stack().here());
     co_await session.stack().read_service_levels(*first.paths);
     first.nodes = nodes_of(first.fabric);
@@ -235,7 +236,7 @@ class Ibdatacounters final : public Command {
     require_read(any, readings.failures);
     print();
     report.add_failures(stack.host(), std::move(readings.failures));
-    report.emit(emit, table_, stack.host().world().out);
+    report.emit(emit, table_);
     emit.raise(report.status());
     if (report.element) emit.flush();  // each reading is visible immediately
   }
@@ -277,7 +278,7 @@ class Ibdatacounts final : public Command {
     row.all_ports = one.all_ports;
     if (!reading) row.failure = reading.shared_error();
     if (reading) row.add({nullptr, *reading, {}});
-    report.emit(emit, table_, session.host().world().out);
+    report.emit(emit, table_);
     if (!reading) reading.error().raise();
   }
 

@@ -19,6 +19,7 @@
 #include "sa/records.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/records_report.hpp"

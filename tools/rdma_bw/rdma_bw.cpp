@@ -104,9 +104,9 @@ class RdmaBw final : public Command {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
     if (server_) co_return co_await async::connect_tcp(*server_, port_, version, verbs::bandwidth_patience);
     async::TcpListener listener(port_, version);
-    host.debug(1, fmt::format("Listening on port {}", listener.port()));
+    host.debug(fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();
-    host.debug(1, fmt::format("Connected from {}", stream.peer()));
+    host.debug(fmt::format("Connected from {}", stream.peer()));
     co_return stream;
   }
 

@@ -20,6 +20,8 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"

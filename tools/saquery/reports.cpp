@@ -301,11 +301,11 @@ struct NodesReport final : Report {
   bool torn, as_table;
   ListReport<NamedNode> list;
 
-  NodesReport(ListKind of, bool is_torn, const TableOptions& options, std::vector<NamedNode> nodes, std::FILE* file)
+  NodesReport(ListKind of, bool is_torn, const TableOptions& options, std::vector<NamedNode> nodes)
       : what(of),
         torn(is_torn),
         as_table(options.given()),
-        list("nodes", table_of<NamedNode>(node_list_columns(), options), std::move(nodes), file) {}
+        list("nodes", report::Table<NamedNode>(node_list_columns(), options), std::move(nodes)) {}
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
     list.visit(sink);
@@ -413,7 +413,7 @@ void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const 
     const auto mapped = stack.manners().node_name_map().find(node.node_info.node_guid);
     rows.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  emit(NodesReport(list, nodes.torn, table, std::move(rows), stack.host().world().out));
+  emit(NodesReport(list, nodes.torn, table, std::move(rows)));
 }
 
 async::Task<> list_managers(Stack& stack, Emit& emit) {

@@ -18,6 +18,7 @@
 #include "sa/pattern.hpp"
 #include "subnet/model/name_search.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/run.hpp"
 #include "tools/frame/targets.hpp"
 
@@ -63,10 +64,9 @@ std::vector<report::Column<Bytes>> record_columns(const StructInfo& type, Keys k
 struct RecordTable final : FormedReport {
   ListReport<Bytes> list;
 
-  RecordTable(FormedReport found, const TableOptions& options, std::FILE* file)
+  RecordTable(FormedReport found, const TableOptions& options)
       : FormedReport(std::move(found)),
-        list("records", table_of<Bytes>(record_columns(*records.type, keys), options), {records.bytes.begin(), records.bytes.end()}, file) {
-  }
+        list("records", report::Table<Bytes>(record_columns(*records.type, keys), options), {records.bytes.begin(), records.bytes.end()}) {}
   void visit(report::Sink& sink) const override {
     visit_query(sink);
     list.visit(sink);
@@ -324,7 +324,7 @@ class Saquery final : public Command {
     co_await fetch_records(session.stack(), report, method);
     if (report.records.bytes.empty() && !emit.json()) session.host().note("0 records");
     if (table_.given()) {
-      emit(RecordTable(std::move(report), table_, session.host().world().out));
+      emit(RecordTable(std::move(report), table_));
     } else {
       emit(report);
     }

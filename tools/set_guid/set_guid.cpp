@@ -11,6 +11,7 @@
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_guard.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 
 namespace ib::tools {

@@ -9,6 +9,7 @@
 #include "mad/transactor.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 
 namespace ib::tools {
 namespace {

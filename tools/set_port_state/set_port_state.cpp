@@ -135,8 +135,7 @@ class SetPortState final : public Command {
     if (action_ != nullptr) session.stack().require_exact_targets();
     discovery_.needs.switch_infos = false;
     discovery_.needs.descriptions = {};
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     PortStateReport report(fabric, action_ == nullptr || dry_run_, false);
     report.action = action_;
     std::unordered_set<subnet::PortIndex> avoided;
@@ -281,8 +280,7 @@ class InitAllPorts final : public Command {
     if (!discovery_.mode && !session.host().options().use_sa) discovery_.mode = "DR";
     discovery_.retries = session.host().options().retries.value_or(patient_retries);
     discovery_.needs.switch_infos = false;
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    Fabric fabric = co_await discover(session, discovery_);
     PortStateReport report(fabric, dry_run_, true);
     for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric, node, report.ports);
     if (dry_run_ && report.ports.empty()) session.host().note("No port carries data: nothing would be set");

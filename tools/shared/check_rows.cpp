@@ -141,9 +141,9 @@ std::vector<CheckLine> CheckReport::lines() const {
   return lines;
 }
 
-void CheckReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+void CheckReport::emit(Emit& emit, const TableOptions& options) const {
   if (!options.given()) return emit(*this);
-  emit(TableReport<CheckLine>(fabric, "checks", table_of<CheckLine>(check_columns(), options), lines(), file));
+  emit(TableReport<CheckLine>(fabric, "checks", report::Table<CheckLine>(check_columns(), options), lines()));
   emit.raise(status());
 }
 

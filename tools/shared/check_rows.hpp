@@ -54,7 +54,7 @@ class CheckReport final : public FabricReport {
   void text(TextOut& out) const override;
   Exit status() const override;
   /// Emits the report, or its rows as a table where `options` want one.
-  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
+  void emit(Emit& emit, const TableOptions& options) const;
 
  private:
   struct RowCounts {

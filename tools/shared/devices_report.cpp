@@ -52,13 +52,13 @@ void DevicesReport::visit(report::Sink& sink) const {
   sink.end_array();
 }
 
-void DevicesReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+void DevicesReport::emit(Emit& emit, const TableOptions& options) const {
   const auto ports = [this] {
     std::vector<const sys::EndPort*> all;
     for (const ListedDevice& shown : devices) all.insert(all.end(), shown.ports.begin(), shown.ports.end());
     return all;
   };
-  emit_either(emit, options, *this, "ports", sys::listed_end_port_columns(), ports, file);
+  emit_either(emit, options, *this, "ports", sys::listed_end_port_columns(), ports);
 }
 
 }  // namespace ib::tools

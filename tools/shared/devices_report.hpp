@@ -29,7 +29,7 @@ struct DevicesReport : Report {
   void add(const sys::EndPort& port);
   void visit(report::Sink& sink) const override;
   /// Emits the report, or its ports as a table where `options` want one.
-  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
+  void emit(Emit& emit, const TableOptions& options) const;
 };
 
 }  // namespace ib::tools

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <iterator>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -41,12 +42,9 @@ namespace ib::tools {
 namespace {
 
 /// The part of a fabric that a command requests.
-struct FabricWanted {
-  Target around{};                           ///< the first node; the node of this host if empty
-  std::optional<path::Path> start{};         ///< the path to the first node, if it is known already
-  unsigned radius = ~0U;                     ///< the greatest distance from the first node in links
-  std::optional<subnet::KnownNode> known{};  ///< a node whose NodeInfo was read already
-  bool alone{};                              ///< only the first node, without the nodes at the other ends of its links
+struct FabricWanted : subnet::DiscoverOptions {
+  Target around{};                    ///< the first node; the node of this host if empty
+  std::optional<path::Path> start{};  ///< the path to the first node, if it is known already
 
   bool is_whole() const { return !start && !around.given() && radius == ~0U; }
 };
@@ -77,15 +75,6 @@ FabricSource source_of(Session& session, const DiscoveryOptions& options) {
   return by_lid ? FabricSource::lid : FabricSource::directed;
 }
 
-subnet::DiscoverOptions options_of(Stack& stack, const DiscoveryOptions& options, const FabricWanted& wanted) {
-  subnet::DiscoverOptions how;
-  how.radius = wanted.radius;
-  how.alone = wanted.alone;
-  how.needs = options.needs;
-  how.progress = [&stack](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
-  return how;
-}
-
 bool is_verbose(const Host& host, const DiscoveryOptions& options) { return !options.silent && host.options().error_level() >= 1; }
 
 /// SMPs to the nodes.
@@ -99,11 +88,9 @@ async::Task<subnet::DiscoverStats> sweep_fabric(Session& session, const Discover
       co_return subnet::DiscoverStats{};
     }
   }
-  subnet::DiscoverOptions how = options_of(stack, options, wanted);
-  how.routing = source == FabricSource::lid ? subnet::Routing::lid : subnet::Routing::directed;
-  how.known = wanted.known;
-  how.mlnx_extended_port_info = options.fdr10;
-  if (is_verbose(session.host(), options)) how.notice = [&log = session.host().log()](std::string_view line) { log.debug(line); };
+  wanted.routing = source == FabricSource::lid ? subnet::Routing::lid : subnet::Routing::directed;
+  wanted.mlnx_extended_port_info = options.fdr10;
+  if (is_verbose(session.host(), options)) wanted.notice = [&log = session.host().log()](std::string_view line) { log.debug(line); };
   path::Path start = path::IbDrPath(&session.host().end_port());
   if (options.retries) start.ib().retries = *options.retries;
   stack.apply_options(start);
@@ -117,15 +104,14 @@ async::Task<subnet::DiscoverStats> sweep_fabric(Session& session, const Discover
   if (!is_own_node) stack.require_link();
   mad::Transactor& lowest = stack.lowest_transactor();
   mad::Transactor& sends = options.through ? options.through(lowest) : lowest;
-  subnet::Discovered discovered = co_await subnet::discover(sends, into.subnet, start, how);
+  subnet::Discovered discovered = co_await subnet::discover(sends, into.subnet, start, std::move(wanted));
   into.failures = std::move(discovered.failures);
   co_return discovered.stats;
 }
 
 /// The tables of subnet administration.
-async::Task<subnet::DiscoverStats> read_sa_tables(Session& session, const DiscoveryOptions& options, FabricWanted wanted, Fabric& into) {
+async::Task<subnet::DiscoverStats> read_sa_tables(Session& session, FabricWanted wanted, Fabric& into) {
   Stack& stack = session.stack();
-  const subnet::DiscoverOptions how = options_of(stack, options, wanted);
   std::vector<sa::NodeRecord> nodes = session.targets().node_records();
   std::optional<Lid> start;
   stack.require_sa();
@@ -137,7 +123,8 @@ async::Task<subnet::DiscoverStats> read_sa_tables(Session& session, const Discov
     if (!lid) lid.error().raise();
     start = *lid;
   }
-  subnet::Discovered discovered = co_await subnet::discover_from_sa(stack.transactor(), into.subnet, how, start, std::move(nodes));
+  subnet::Discovered discovered =
+      co_await subnet::discover_from_sa(stack.transactor(), into.subnet, std::move(wanted), start, std::move(nodes));
   into.failures = std::move(discovered.failures);
   co_return discovered.stats;
 }
@@ -163,11 +150,13 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   constexpr std::string_view modes[] = {"LID", "DR", "", "SA", ""};  // by FabricSource
   const std::string_view mode = modes[static_cast<std::size_t>(source)];
   if (is_verbose(host, options) && !mode.empty()) host.log().debug(fmt::format("Performing discovery using mode '{}'", mode));
+  wanted.needs = options.needs;
+  wanted.progress = [&stack = session.stack()](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
   subnet::DiscoverStats stats;
   if (source == FabricSource::file) {
     read_fabric_file(host, options, wanted, into);
   } else if (source == FabricSource::sa) {
-    stats = co_await read_sa_tables(session, options, std::move(wanted), into);
+    stats = co_await read_sa_tables(session, std::move(wanted), into);
   } else if (source == FabricSource::snapshot && wanted.is_whole()) {
     static_cast<subnet::SweptSubnet&>(into) = host.stored().read_fabric(&host.end_port());
     forget_unwanted(into, options.needs, options.fdr10);
@@ -220,8 +209,7 @@ async::Task<bool> load_cache(Stack& stack, const DiscoveryOptions& options, std:
       co_return false;
     }
     if (cache.is_damaged) host.log().warning(fmt::format("{}; the fabric is read again", cache.why_unfit));
-    if (host.options().error_level() >= 1)
-      host.log().debug(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), cache.why_unfit));
+    host.detail(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), cache.why_unfit));
     co_return false;
   }
   host.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache.snapshot), escaped(*file)));
@@ -233,12 +221,13 @@ async::Task<bool> load_cache(Stack& stack, const DiscoveryOptions& options, std:
 }
 
 /// Reads the whole fabric, or takes it from the file of --cache.
-async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
+async::Task<Fabric> read_whole(Session& session, const DiscoveryOptions& options) {
+  Fabric fabric;
   fabric.names = session.manners().node_name_map();
   std::optional<std::string> cache = cache_file(session.host(), options);
   if (cache) {
     const bool is_loaded = co_await load_cache(session.stack(), options, cache, fabric);
-    if (is_loaded) co_return;
+    if (is_loaded) co_return fabric;
   }
   FabricWanted wanted;
   wanted.radius = options.radius;
@@ -252,6 +241,7 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
     session.stack().open_cache(*cache).begin(fabric, options.fdr10);
     forget_unwanted(fabric, options.needs, options.fdr10);
   }
+  co_return fabric;
 }
 
 /// The route to a node that is named by a route from here.
@@ -372,15 +362,14 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.known_fabric({[&options](const World& world, const sys::EndPort& port) { return cache_file(options, world, port); }});
 }
 
-async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  co_await read_whole(session, options, fabric);
+async::Task<Fabric> discover(Session& session, const DiscoveryOptions& options) {
+  Fabric fabric = co_await read_whole(session, options);
   if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
+  co_return fabric;
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
-  if (!cache_file(session.host(), options)) co_return;
-  Fabric fabric;
-  co_await discover(session, options, fabric);
+  if (cache_file(session.host(), options)) std::ignore = co_await discover(session, options);
 }
 
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
@@ -400,8 +389,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   NodeIndex node = subnet::none;
   std::unique_ptr<subnet::SweptSubnet> whole;  // of which a part is kept
   if (cache_file(session.host(), options)) {
-    Fabric stored;
-    co_await read_whole(session, options, stored);
+    Fabric stored = co_await read_whole(session, options);
     if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), stored, *target.path);
     whole = std::make_unique<subnet::SweptSubnet>(std::move(stored));
   } else if (target.path && reads_nodes(source) && !options.fdr10 && !options.through) {
@@ -422,8 +410,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const bool by_lid = !target.path || target.path->directed() == nullptr;
     const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
     if (by_lid && forwards && reads_nodes(source) && is_cut_off(fabric)) {
-      if (session.host().options().error_level() >= 1)
-        session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+      session.host().detail("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
       Fabric swept;
       const FabricWanted all;
       co_await read_fabric(session, options, source, all, swept);
@@ -442,9 +429,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   co_return node;
 }
 
-void note_discovered(const Host& host, std::string_view what) {
-  if (host.options().error_level() >= 1) host.log().debug(fmt::format("Discovered: '{}'", what));
-}
+void note_discovered(const Host& host, std::string_view what) { host.detail(fmt::format("Discovered: '{}'", what)); }
 
 void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
   const bool only_unread = std::ranges::none_of(failures, [](const subnet::Failure& failure) { return cause_of(failure).empty(); });

@@ -81,7 +81,7 @@ void load_fabric(const std::string& file, Fabric& fabric);
 void load_diags_fabric(const std::string& file, Fabric& fabric);
 
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws CannotLoad for a file.
-async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+async::Task<Fabric> discover(Session& session, const DiscoveryOptions& options);
 /// For a command that sends requests to single nodes. With --cache, reads the whole fabric or takes it from the file, so that the answers
 /// to the command's requests are stored in the file and taken from it. Prints which nodes did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/fabric_report.hpp"
 
-#include <string>
-
 #include "iba/registry.hpp"
 #include "report/sink.hpp"
 #include "tools/shared/fabric_diff.hpp"
@@ -14,10 +12,6 @@ namespace {
 std::string_view attribute_name(std::string_view title) {
   const StructInfo* info = find_struct(title);
   return info != nullptr ? info->iba_name : title;
-}
-
-void write_names(report::Sink& sink, const Fabric& fabric, subnet::NodeIndex at) {
-  report::write_members(sink, name_columns(), NodeLine{&fabric, at});
 }
 
 void write_port(report::Sink& sink, const Fabric& fabric, subnet::PortIndex at, std::string_view key = {}) {
@@ -43,7 +37,7 @@ void write_node(report::Sink& sink, const Fabric& fabric, subnet::NodeIndex at, 
 void write_failure(report::Sink& sink, const Fabric& fabric, const subnet::Failure& failure) {
   sink.value("reason", name(failure.kind));
   if (failure.node != subnet::none) {
-    write_names(sink, fabric, failure.node);
+    report::write_members(sink, name_columns(), NodeLine{&fabric, failure.node});
   } else {
     for (const report::ColumnInfo& column : name_columns()) column.coded ? sink.no_symbol(column.key) : sink.null(column.key);
   }
@@ -90,7 +84,8 @@ void FabricReport::visit_differences(report::Sink& sink, const Fabric& before, c
     at == subnet::none ? sink.null(key) : write_port(sink, side, at, key);
   };
   sink.objects("differences", differences, [&](const NodeDifference& found) {
-    found.after != subnet::none ? visit_names(sink, found.after) : write_names(sink, before, found.before);
+    const NodeLine node = found.after != subnet::none ? NodeLine{&fabric, found.after} : NodeLine{&before, found.before};
+    report::write_members(sink, name_columns(), node);
     write_compared(sink, before, found.before, "before");
     write_compared(sink, fabric, found.after, "after");
     sink.objects("ports", found.ports, [&](const PortDifference& port) {

@@ -95,7 +95,7 @@ async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWante
     load_diags_fabric(*wanted.load_cache, fabric);
   } else {
     open_for_libibnetdisc(session.stack());
-    co_await discover(session, options, fabric);
+    static_cast<Fabric&>(fabric) = co_await discover(session, options);
   }
   if (!fabric.stored && (wanted.max_hops != 0 || subnet::exceeds_legacy_sweep(fabric.subnet))) {
     fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));

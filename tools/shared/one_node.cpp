@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/one_node.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "iba/wire.hpp"

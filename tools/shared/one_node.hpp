@@ -3,7 +3,6 @@
 // as of a whole fabric.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -9,11 +9,13 @@
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/terminal.hpp"
-#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 
-std::size_t table_width(std::FILE* file) { return terminal_size(file).width.value_or(report::unlimited_width); }
+std::size_t table_width(const TextOut& out) {
+  const std::optional<std::size_t> width = out.file() != nullptr ? terminal_size(out.file()).width : std::nullopt;
+  return width.value_or(report::unlimited_width);
+}
 
 void TableOptions::refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const {
   const std::string_view given = columns ? "--columns" : sort ? "--sort" : top ? "--top" : "";
@@ -23,7 +25,7 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
 
 void show_list(Emit& emit, const TableOptions& options, const Host& host, std::string_view usual) {
   options.refuse_for_json(host.options().format, "those of CSV", "the whole list");
-  if (options.given()) emit.show_table(options, usual, table_width(host.world().out));
+  if (options.given()) emit.show_table(options, usual, table_width(emit.text()));
 }
 
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {

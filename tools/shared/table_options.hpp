@@ -4,12 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,12 +42,6 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options,
                        const std::function<std::vector<std::string>()>& keys = {});
 
-/// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.
-template <class Row>
-report::Table<Row> table_of(std::type_identity_t<std::span<const report::Column<Row>>> columns, const TableOptions& options) {
-  return report::Table<Row>(columns, options);
-}
-
 template <class Columns>
 std::vector<std::string> keys_of(const Columns& columns) {
   std::vector<std::string> keys;
@@ -57,41 +49,41 @@ std::vector<std::string> keys_of(const Columns& columns) {
   return keys;
 }
 
-std::size_t table_width(std::FILE* file);
+/// The width of the terminal that gets the text.
+std::size_t table_width(const TextOut& out);
 
 template <class Row>
 struct ListReport final : Report {
-  /// `member` is the name of the list in JSON. A text is for `file`; null: there is none.
-  ListReport(std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file = nullptr)
-      : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(file != nullptr ? table_width(file) : 0) {
+  /// `member` is the name of the list in JSON.
+  ListReport(std::string_view member, report::Table<Row> shown, std::vector<Row> lines)
+      : key(member), table(std::move(shown)), rows(std::move(lines)) {
     table.arrange(rows);
   }
 
   void visit(report::Sink& sink) const override { table.visit(sink, key, rows); }
   void text(TextOut& out) const override {
-    table.write_text(rows, most_width, [&out](std::string_view line) { out.write(line); });
+    table.write_text(rows, table_width(out), [&out](std::string_view line) { out.write(line); });
   }
 
   std::string_view key;
   report::Table<Row> table;
   std::vector<Row> rows;
-  std::size_t most_width;
 };
 
 /// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is as of the report.
 template <class Row, class Lines>
 void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
-                 std::span<const report::Column<Row>> columns, Lines lines, std::FILE* file) {
+                 std::span<const report::Column<Row>> columns, Lines lines) {
   if (!options.given()) return emit(report);
-  emit(ListReport<Row>(member, table_of<Row>(columns, options), lines(), file));
+  emit(ListReport<Row>(member, report::Table<Row>(columns, options), lines()));
   emit.raise(report.status());
 }
 
 /// A list of a fabric as a table.
 template <class Row>
 struct TableReport : FabricReport {
-  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
-      : FabricReport(of), list(member, std::move(shown), std::move(lines), file) {}
+  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines)
+      : FabricReport(of), list(member, std::move(shown), std::move(lines)) {}
 
   void visit(report::Sink& sink) const override {
     if (round) begin_round(sink, *round);
@@ -108,46 +100,6 @@ struct TableReport : FabricReport {
   ListReport<Row> list;
   /// Of one of several readings, in JSON an element of the list that is open. The first one has no text: there are no rates yet.
   std::optional<Round> round{};
-};
-
-/// Writes the rows of CSV and TSV as they come, unless they are sorted, and keeps the rows of a text, whose columns are to be measured.
-template <class Row>
-class TableWriter {
- public:
-  TableWriter(Emit& emit, std::string_view member, report::Table<Row> table, std::FILE* file)
-      : emit_(emit), member_(member), table_(std::move(table)), file_(file) {}
-
-  void add(Row row) {
-    if (!streams()) return kept_.push_back(std::move(row));
-    begin();
-    if (written_ == table_.most_rows()) return;
-    table_.visit_row(emit_.sink(), row);
-    ++written_;
-  }
-  /// Ends the table. The failures of `fabric` worsen the exit status.
-  void end(const Fabric& fabric) {
-    if (streams()) {
-      begin();
-      emit_.sink().end_array();
-      emit_.raise(fabric.status());
-    } else {
-      emit_(TableReport<Row>(fabric, member_, std::move(table_), std::move(kept_), file_));
-    }
-  }
-
- private:
-  bool streams() const { return emit_.json() && table_.streams(); }
-  void begin() {
-    if (!std::exchange(has_begun_, true)) table_.begin(emit_.sink(), member_);
-  }
-
-  Emit& emit_;
-  std::string_view member_;
-  report::Table<Row> table_;
-  std::FILE* file_;
-  std::vector<Row> kept_;
-  std::size_t written_{};
-  bool has_begun_{};
 };
 
 /// Two lists of a fabric for JSON, where a table has either.

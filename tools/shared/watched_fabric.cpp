@@ -58,7 +58,7 @@ async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
   auto swept = std::make_unique<RoundFabric>();
   std::string why;
   try {
-    co_await discover(session_, discovery_, swept->fabric);
+    swept->fabric = co_await discover(session_, discovery_);
     const subnet::Subnet& subnet = swept->fabric.subnet;
     if (now().fabric.subnet.nodes().size() > 1 && subnet.nodes().size() <= 1) why = "nothing answers beyond the end port";
   } catch (const UsageError&) {

@@ -19,6 +19,7 @@
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/table_options.hpp"
 
@@ -189,11 +190,10 @@ class Sminfo final : public Command {
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
       table_.refuse_for_json(session.host().options().format, "managers", "their attributes");
-      table_of<Manager>(all_manager_columns(), table_);
+      report::Table<Manager>(all_manager_columns(), table_);
       ManagersReport managers(session.host());
       co_await read_all_managers(session.stack(), sm_key_, managers);
-      emit_either(
-          emit, table_, managers, "managers", all_manager_columns(), [&managers] { return managers.managers; }, session.host().world().out);
+      emit_either(emit, table_, managers, "managers", all_manager_columns(), [&managers] { return managers.managers; });
       co_return;
     }
     if (modifier_) session.stack().require_exact_targets();

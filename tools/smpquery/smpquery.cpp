@@ -10,6 +10,7 @@
 #include "report/field_columns.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/fabric_report.hpp"
 #include "tools/shared/table_options.hpp"
@@ -81,11 +82,10 @@ std::string_view listed_rows(const QueryInfo& query) {
 }
 
 struct ListedReport final : FabricReport {
-  ListedReport(const Fabric& of, const QueryInfo& what, Keys keys, const TableOptions& options, std::vector<ListedRow> found,
-               std::FILE* file)
+  ListedReport(const Fabric& of, const QueryInfo& what, Keys keys, const TableOptions& options, std::vector<ListedRow> found)
       : FabricReport(of),
         query(what),
-        list(listed_rows(what), table_of<ListedRow>(listed_columns(what, keys), options), std::move(found), file) {}
+        list(listed_rows(what), report::Table<ListedRow>(listed_columns(what, keys), options), std::move(found)) {}
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", query.name);
@@ -101,8 +101,7 @@ struct ListedReport final : FabricReport {
 /// Reads the attribute of all ports, or of all nodes, of the fabric and prints a table. Devices that do not have it are not in it.
 async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options) {
   listed_rows(query);
-  Fabric fabric;
-  co_await discover(session, DiscoveryOptions(), fabric);
+  Fabric fabric = co_await discover(session, DiscoveryOptions());
   subnet::SurveyOptions how(session.stack().here(), subnet::SurveyWay::smp);
   how.progress = [&session](std::size_t done, std::size_t of) { session.stack().progress().count(done, of, "ports"); };
   auto found = co_await subnet::read_attribute(session.stack().transactor(), fabric.subnet, query, std::move(how));
@@ -115,7 +114,7 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   }
   require_read(any_read, found.failures);
   add_failures(session.host(), fabric, std::move(found.failures));
-  emit(ListedReport(fabric, query, session.host().options().keys, options, std::move(rows), session.host().world().out));
+  emit(ListedReport(fabric, query, session.host().options().keys, options, std::move(rows)));
 }
 
 constexpr std::uint32_t last_port_modifier = 255;

@@ -21,6 +21,7 @@
 #include "snapshot/writer.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
@@ -242,7 +243,7 @@ class Snapshot final : public Command {
   async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
     const async::Time begin = session.stack().loop().now();
     const DiscoveryOptions how;  // the part ports reads FDR10
-    co_await discover(session, how, fabric);
+    fabric = co_await discover(session, how);
     snapshot::SurveyedPart& read = report.parts[Part::topology];
     read.planned = read.answered = session.stack().plan().plan;
     read.failures = fabric.failures;

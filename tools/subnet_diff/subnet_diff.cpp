@@ -211,7 +211,7 @@ class SubnetDiff final : public Command {
       load_fabric(*current_, current);
     } else {
       discovery_.needs.switch_infos = false;
-      co_await discover(session, discovery_, current);
+      current = co_await discover(session, discovery_);
     }
     const subnet::Counterparts pairs(current.subnet, reference.subnet);
     if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet, pairs); !other.empty())

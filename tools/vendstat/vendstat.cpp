@@ -22,7 +22,9 @@
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/table_options.hpp"
@@ -216,7 +218,7 @@ class Vendstat final : public Command {
 
   bool gathers_rows() const override { return table_.given(); }
   void emit_rows(const Host& host, Emit& emit) override {
-    emit(ListReport<InfoRow>("nodes", table_of<InfoRow>(columns(host.options().keys), table_), std::move(rows_), host.world().out));
+    emit(ListReport<InfoRow>("nodes", report::Table<InfoRow>(columns(host.options().keys), table_), std::move(rows_)));
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
