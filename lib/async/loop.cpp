@@ -84,8 +84,6 @@ void PollSource::unwatch() {
   loop_ = nullptr;
 }
 
-Loop::Loop() : clock_(&real_clock_) {}
-Loop::Loop(Clock& clock) : clock_(&clock) {}
 Loop::~Loop() {
   for (Watched& w : watched_) w.source->loop_ = nullptr;
 }

@@ -99,9 +99,9 @@ class PollSource {
 class Loop {
  public:
   /// A loop in real time.
-  Loop();
+  Loop() = default;
   /// A loop on `clock`, which must outlive it.
-  explicit Loop(Clock& clock);
+  explicit Loop(Clock& clock) : clock_(&clock) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
   ~Loop();
@@ -146,7 +146,7 @@ class Loop {
   int timeout_until_next() const;
 
   Clock real_clock_;
-  Clock* clock_;
+  Clock* clock_ = &real_clock_;
   List<ReadyNode, ReadyNode> ready_;
   TimerHeap timers_;
   std::vector<Watched> watched_;

@@ -55,9 +55,10 @@ void watch_peer(int fd) {
 /// A new socket. Empty, with errno set, if the host does not support the address family `af`.
 UniqueFd new_socket(int af) { return UniqueFd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
-void set_port(sockaddr& address, std::uint16_t port) {
-  if (address.sa_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(address).sin6_port = htons(port);
-  if (address.sa_family == AF_INET) reinterpret_cast<sockaddr_in&>(address).sin_port = htons(port);
+/// The port of an address of IPv4 or IPv6, in network order.
+in_port_t& port_of(sockaddr& address) {
+  return address.sa_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                       : reinterpret_cast<sockaddr_in&>(address).sin_port;
 }
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
@@ -143,7 +144,7 @@ TcpListener::TcpListener(std::uint16_t port, IpVersion version, int backlog) {
   sockaddr_storage storage{};
   auto& address = reinterpret_cast<sockaddr&>(storage);
   address.sa_family = is_v6 ? AF_INET6 : AF_INET;
-  set_port(address, port);
+  port_of(address) = htons(port);
   listen_at(&address, is_v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), fmt::format("port {}", port), backlog);
 }
 
@@ -156,7 +157,7 @@ std::vector<TcpListener> TcpListener::at(const std::string& host, std::uint16_t 
   for (addrinfo* address = list.get(); address != nullptr; address = address->ai_next) {
     const Bytes bytes(reinterpret_cast<const std::uint8_t*>(address->ai_addr), address->ai_addrlen);
     if (std::ranges::any_of(taken, [&](Bytes other) { return std::ranges::equal(other, bytes); })) continue;
-    if (!listeners.empty()) set_port(*address->ai_addr, listeners.front().port());
+    if (!listeners.empty()) port_of(*address->ai_addr) = htons(listeners.front().port());
     try {
       TcpListener listener;
       listener.fd_ = new_socket(address->ai_family);
@@ -182,11 +183,11 @@ void TcpListener::listen_at(const sockaddr* address, socklen_t length, const std
 }
 
 std::uint16_t TcpListener::port() const {
-  sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  if (::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) throw SysError(errno, "getsockname", "the listener");
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  sockaddr_storage storage{};
+  auto& address = reinterpret_cast<sockaddr&>(storage);
+  socklen_t length = sizeof(storage);
+  if (::getsockname(fd_.get(), &address, &length) != 0) throw SysError(errno, "getsockname", "the listener");
+  return ntohs(port_of(address));
 }
 
 Task<TcpStream> TcpListener::accept() {

@@ -25,6 +25,15 @@ constexpr bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
+/// Element by element, as `<` of two vectors. That operator compares only the first bytes of unsigned integers on big-endian machines with
+/// the library of g++ 12.
+struct SequenceLess {
+  template <class Sequence>
+  bool operator()(const Sequence& a, const Sequence& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  }
+};
+
 /// Reads `N` ≤ 8 big-endian bytes at `p`, which must be readable. Without a loop, because compilers make one instruction of it then.
 template <std::size_t N>
 constexpr std::uint64_t load_bytes(const std::uint8_t* p) {

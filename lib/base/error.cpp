@@ -7,8 +7,6 @@
 
 namespace ib {
 
-Error::Error(std::string message, Exit exit) : message_(std::move(message)), exit_(exit) {}
-
 Error& Error::note(std::string text) {
   notes_.push_back(std::move(text));
   return *this;
@@ -19,8 +17,6 @@ std::vector<std::string> Error::lines(int /*verbosity*/, Keys /*keys*/) const {
   out.push_back(message_);
   return out;
 }
-
-const char* Error::what() const noexcept { return notes_.empty() ? message_.c_str() : notes_.back().c_str(); }
 
 SysError::SysError(int code, std::string_view call, std::string_view object, Exit exit)
     : Error(fmt::format("{} {}: {}", call, object, std::generic_category().message(code)), exit), code_(code) {}

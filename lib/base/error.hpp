@@ -7,6 +7,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/keys.hpp"
@@ -19,7 +20,7 @@ enum class Exit : int { ok = 0, findings = 1, usage = 2, failed = 3, incomplete 
 /// An error as a stack: the innermost message and the notes above it.
 class Error : public std::exception {
  public:
-  explicit Error(std::string message, Exit exit = Exit::failed);
+  explicit Error(std::string message, Exit exit = Exit::failed) : message_(std::move(message)), exit_(exit) {}
 
   /// Puts `text` on top of the stack. `text` says what was attempted when the error occurred.
   Error& note(std::string text);
@@ -32,7 +33,7 @@ class Error : public std::exception {
   std::vector<std::string> lines(int verbosity) const { return lines(verbosity, Keys::hidden); }
   Exit exit_status() const { return exit_; }
   /// The outermost message.
-  const char* what() const noexcept override;
+  const char* what() const noexcept override { return notes_.empty() ? message_.c_str() : notes_.back().c_str(); }
 
  private:
   std::string message_;

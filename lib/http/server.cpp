@@ -24,9 +24,42 @@
 #include "base/letter_case.hpp"
 #include "base/parse.hpp"
 #include "base/split.hpp"
+#include "http/library.hpp"
 
 namespace ib::http {
 namespace {
+
+/// A function of libmicrohttpd, of the type of the pointer that is made of it.
+struct Found {
+  const char* name;
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(library_function(name));
+  }
+};
+
+/// The functions of libmicrohttpd that this layer calls.
+struct Microhttpd {
+  decltype(&MHD_start_daemon) start_daemon = Found{"MHD_start_daemon"};
+  decltype(&MHD_stop_daemon) stop_daemon = Found{"MHD_stop_daemon"};
+  decltype(&MHD_run) run = Found{"MHD_run"};
+  decltype(&MHD_get_timeout) get_timeout = Found{"MHD_get_timeout"};
+  decltype(&MHD_get_daemon_info) get_daemon_info = Found{"MHD_get_daemon_info"};
+  decltype(&MHD_get_connection_info) get_connection_info = Found{"MHD_get_connection_info"};
+  decltype(&MHD_get_connection_values_n) get_connection_values_n = Found{"MHD_get_connection_values_n"};
+  decltype(&MHD_create_response_from_callback) create_response_from_callback = Found{"MHD_create_response_from_callback"};
+  decltype(&MHD_create_response_from_buffer) create_response_from_buffer = Found{"MHD_create_response_from_buffer"};
+  decltype(&MHD_add_response_header) add_response_header = Found{"MHD_add_response_header"};
+  decltype(&MHD_set_response_options) set_response_options = Found{"MHD_set_response_options"};
+  decltype(&MHD_queue_response) queue_response = Found{"MHD_queue_response"};
+  decltype(&MHD_destroy_response) destroy_response = Found{"MHD_destroy_response"};
+};
+
+/// Throws Error if the library cannot be loaded, or is too old.
+const Microhttpd& microhttpd() {
+  static const Microhttpd functions;
+  return functions;
+}
 
 constexpr std::size_t piece = 16384;              // bytes of a body that are made at a time
 constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
@@ -210,7 +243,7 @@ std::string header(MHD_Connection* connection, std::string_view name) {
       values.append(values.empty() ? "" : ", ").append(value, value_size);
     return MHD_YES;
   };
-  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add, &fields);
+  microhttpd().get_connection_values_n(connection, MHD_HEADER_KIND, add, &fields);
   return fields.second;
 }
 
@@ -221,17 +254,13 @@ std::vector<std::pair<std::string, std::string>> arguments(MHD_Connection* conne
     static_cast<decltype(all)*>(to)->emplace_back(std::string(key, key_size), value != nullptr ? std::string(value, value_size) : "");
     return MHD_YES;
   };
-  MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add, &all);
+  microhttpd().get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add, &all);
   return all;
 }
 
 Client& client_of(MHD_Connection* connection) {
-  return *static_cast<Client*>(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+  return *static_cast<Client*>(microhttpd().get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
 }
-
-struct DestroyResponse {
-  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
-};
 
 }  // namespace
 
@@ -286,14 +315,15 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
         MHD_OptionItem{MHD_OPTION_NOTIFY_COMPLETED, reinterpret_cast<intptr_t>(&completed), this},
         MHD_OptionItem{MHD_OPTION_END, 0, nullptr},
     };
-    daemon_ = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &requested, this, MHD_OPTION_ARRAY, options.data(), MHD_OPTION_END);
+    daemon_ =
+        microhttpd().start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &requested, this, MHD_OPTION_ARRAY, options.data(), MHD_OPTION_END);
     if (daemon_ == nullptr) throw SysError(errno, "MHD_start_daemon", "libmicrohttpd");
     socket.release();  // the daemon closes it
     watch();
   }
   ~Daemon() override {
     unwatch();
-    MHD_stop_daemon(daemon_);
+    microhttpd().stop_daemon(daemon_);
   }
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -312,13 +342,13 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     watch();
     run();
   }
-  void watch() { loop_.watch(*this, MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN); }
+  void watch() { loop_.watch(*this, microhttpd().get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN); }
 
   /// Lets libmicrohttpd work. With many clients that takes long: the rest of the loop then gets as much time.
   void run() {
     const std::size_t before = clients_.size();
     const async::Time begun = loop_.now();
-    MHD_run(daemon_);
+    microhttpd().run(daemon_);
     const async::Duration took = loop_.now() - begun;
     const bool is_crowded = make_room();
     if (took > shortest_rest) {
@@ -333,7 +363,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   }
   void arm_timeout(bool is_crowded) {
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-    const bool has_timeout = MHD_get_timeout(daemon_, &milliseconds) == MHD_YES;
+    const bool has_timeout = microhttpd().get_timeout(daemon_, &milliseconds) == MHD_YES;
     if (is_crowded) milliseconds = std::min<MHD_UNSIGNED_LONG_LONG>(has_timeout ? milliseconds : crowd_milliseconds, crowd_milliseconds);
     if (has_timeout || is_crowded) {
       loop_.arm(*this, loop_.now() + std::chrono::milliseconds(milliseconds));
@@ -365,7 +395,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       delete static_cast<Client*>(*context);
       return;
     }
-    const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const MHD_ConnectionInfo* info = microhttpd().get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     auto* const client = new Client(daemon.loop_, info->connect_fd);
     client->expect_request(Client::Awaited::first_request, daemon.limits_.first_request);
     daemon.clients_.insert(client);
@@ -411,19 +441,20 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     const bool has_body = answer.body != nullptr, zips = has_body && accepts_gzip(header(connection, "Accept-Encoding"));
     Client& client = client_of(connection);
     client.send(zips ? gzip(std::move(answer.body)) : std::move(answer.body));
-    const std::unique_ptr<MHD_Response, DestroyResponse> response(
-        has_body ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_body, &client, nullptr)
-                 : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
+    const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> response(
+        has_body ? microhttpd().create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_body, &client, nullptr)
+                 : microhttpd().create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY),
+        microhttpd().destroy_response);
     if (!response) return MHD_NO;
-    const auto add = [&response](const char* name, const char* value) { MHD_add_response_header(response.get(), name, value); };
+    const auto add = [&response](const char* name, const char* value) { microhttpd().add_response_header(response.get(), name, value); };
     add("Content-Type", answer.content_type.c_str());
     add("X-Content-Type-Options", "nosniff");
     if (has_body) add("Vary", "Accept, Accept-Encoding");
     if (zips) add("Content-Encoding", "gzip");
     if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) add("Allow", "GET, HEAD");
     // libmicrohttpd 0.9.75 ends the chunks even of an answer that has none.
-    if (has_body && is_head) MHD_set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
-    return MHD_queue_response(connection, answer.status, response.get());
+    if (has_body && is_head) microhttpd().set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    return microhttpd().queue_response(connection, answer.status, response.get());
   }
 
   async::Loop& loop_;

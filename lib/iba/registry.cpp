@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::uint16_t first_with_general_info = 47396;  // InfiniScale III, whose GeneralInfo has a layout of its own
 
-bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 && c <= 0x4f); }
-
 /// The row of the class, the attribute and the OUI. `attribute` −1 means the MAD format of the class.
 const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
   for (const detail::IndexRow& row : detail::tables().index) {
@@ -81,8 +79,8 @@ const StructInfo* find_register(std::uint32_t register_id, Bytes attribute) {
 }
 
 std::uint32_t mad_oui(Bytes mad) {
-  const auto mgmt_class = wire::get_bits(mad, 8, 8);
-  return mgmt_class >= 0x30 && mgmt_class <= 0x4f ? static_cast<std::uint32_t>(wire::get_bits(mad, 296, 24)) : 0;
+  const auto mgmt_class = static_cast<std::uint8_t>(wire::get_bits(mad, 8, 8));
+  return has_oui(mgmt_class) ? static_cast<std::uint32_t>(wire::get_bits(mad, 296, 24)) : 0;
 }
 
 /// GeneralInfo has two layouts. The answer says which device sent it; a request has no data, and the first layout.
@@ -111,10 +109,9 @@ std::vector<AttributeClass> classes_of(const StructInfo& attribute) {
 }
 
 const StructInfo* find_trap(std::uint16_t trap_number) {
-  for (const detail::TrapRow& row : detail::tables().traps) {
-    if (row.number == trap_number) return row.structure;
-  }
-  return nullptr;
+  const auto traps = detail::tables().traps;
+  const auto found = std::ranges::find(traps, trap_number, &detail::TrapRow::number);
+  return found != traps.end() ? found->structure : nullptr;
 }
 
 std::span<const MemberMask> member_masks(const FieldInfo& outer) {

@@ -64,6 +64,11 @@ struct Qpn {
   constexpr auto operator<=>(const Qpn&) const = default;
 };
 
+/// True for vendor classes of range 2, whose MADs carry an OUI (IBA 16.5).
+constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
+/// True for vendor classes of either range (IBA 16.5).
+constexpr bool is_vendor(std::uint8_t mgmt_class) { return (mgmt_class >= 0x09 && mgmt_class <= 0x0f) || has_oui(mgmt_class); }
+
 }  // namespace ib
 
 template <>

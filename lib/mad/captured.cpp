@@ -11,11 +11,10 @@
 #include "iba-gen/hdr.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
+#include "mad/packet.hpp"
 
 namespace ib::mad {
 namespace {
-
-constexpr std::size_t mad_bytes = 256;
 
 /// Takes `size` bytes off the front of `rest`. Throws UsageError if there are fewer.
 Bytes take(Bytes& rest, std::size_t size, std::string_view what) {
@@ -69,7 +68,7 @@ void CapturedPacket::take_apart(Bytes packet, std::size_t offset, bool has_umad,
   take(packet, offset, "the offset");
   if (has_umad) umad = take(packet, umad_header_bytes, "the umad header");
   if (has_lrh) take_link_headers(packet, headers);
-  mad = packet.first(std::min(packet.size(), mad_bytes));
+  mad = packet.first(std::min(packet.size(), packet_size));
   take(packet, mad::Header::wire_size, "the MAD header");
   const auto header = mad::Header::unpack(mad);
   format = find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(mad));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
@@ -19,9 +18,14 @@ namespace ib::mad {
 
 namespace {
 
-/// The method names of python-rdma's traces, in which most responses have no name. mad_description() has all names.
+/// The name of a method: `GET_TABLE_RESP`, or `??` if unknown. iba-defs calls it get_table_resp.
 std::string method_name(std::uint8_t number) {
-  return number == method::report || number > method::get_resp ? "??" : mad_method_name(number);
+  const auto methods = method::info().values;
+  const auto found = std::ranges::find(methods, number, &EnumValue::number);
+  std::string name(found != methods.end() ? found->name.view() : "??");
+  if (name.ends_with('_')) name.pop_back();  // delete_
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
 }
 
 std::string rmpp_status_name(rmpp::Status status) {
@@ -36,6 +40,13 @@ constexpr std::array<std::string_view, 9> sa_status_names = {
 const StructInfo* format_of(Bytes mad) {
   const HeaderView header(mad);
   return find_format(header.mgmt_class(), header.class_version(), header.base_version(), mad_oui(mad));
+}
+
+std::string described(Bytes mad, std::string_view method, const StructInfo* format) {
+  const HeaderView header(mad);
+  const StructInfo* attribute = find_attribute_in(mad);
+  return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method, header.method(), format != nullptr ? format->iba_name : "??",
+                     header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??", header.attribute_id());
 }
 
 /// The number of bytes in a table of the SA that precede the data of `mad`. `mad` is a segment of the table or the whole table.
@@ -67,10 +78,26 @@ void blank_table(std::vector<std::uint8_t>& mad) {
 
 std::string describe(Bytes mad) {
   if (mad.size() < header_size) return "a truncated MAD";
-  const HeaderView header(mad);
-  const StructInfo* attribute = find_attribute_in(mad);
-  return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method_name(header.method()), header.method(), format_name(mad),
-                     header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??", header.attribute_id());
+  const std::uint8_t method = HeaderView(mad).method();
+  const bool has_name = method != method::report && method <= method::get_resp;
+  return described(mad, has_name ? method_name(method) : "??", format_of(mad));
+}
+
+std::string full_description(Bytes mad) {
+  std::vector<std::uint8_t> whole(mad.begin(), mad.end());
+  whole.resize(std::max(mad.size(), packet_size));
+  const HeaderView header(whole);
+  return described(whole, method_name(header.method()), find_format(header.mgmt_class(), header.class_version(), 1, mad_oui(whole)));
+}
+
+std::string mad_status_text(std::uint16_t status) {
+  constexpr std::array<std::string_view, 8> codes = {"Ok", "Bad version", "Unsupported method",      "Unsupported method+attr", "??",
+                                                     "??", "??",          "Invalid attr or modifier"};
+  std::string out;
+  if ((status & status::busy) != 0) out += "BUSY ";
+  if ((status & status::redirect) != 0) out += "REDIRECT ";
+  out += codes[status >> 2 & 7];
+  return out;
 }
 
 std::string_view format_name(Bytes mad) {

@@ -13,8 +13,12 @@
 namespace ib::mad {
 
 /// Names method, format and attribute of a MAD: `MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17)`. An unknown name is `??`.
-/// Fewer than 24 bytes give "a truncated MAD".
+/// Fewer than 24 bytes give "a truncated MAD". As in python-rdma's traces, most responses have no name.
 std::string describe(Bytes mad);
+/// As describe(), with the names of all methods. `mad` may have any length; missing bytes count as zero.
+std::string full_description(Bytes mad);
+/// The text of a MAD status (IBA 13.4.7) without its class-specific byte: `Ok`, `BUSY Unsupported method`, or `??` if unknown.
+std::string mad_status_text(std::uint16_t status);
 std::string_view format_name(Bytes mad);
 /// The name of a class-specific status of subnet administration: `MAD_STATUS_SA_NO_RECORDS(3)` (IBA 15.2.4).
 std::string sa_status_text(unsigned code);

@@ -9,7 +9,6 @@
 #include <cstdlib>
 
 #include "iba-gen/smp.hpp"
-#include "iba/describe.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -166,8 +165,12 @@ std::string plain_text(const MadError& error, std::string_view whom) {
   return error.message();
 }
 
-MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
-    : Error(std::move(message)), request_(request.begin(), request.end()), reply_(reply.begin(), reply.end()), path_(std::move(path)) {}
+MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path, std::uint16_t reply_status)
+    : Error(std::move(message)),
+      request_(request.begin(), request.end()),
+      reply_(reply.begin(), reply.end()),
+      path_(std::move(path)),
+      reply_status_(reply_status) {}
 
 void MadError::raise_with(std::string text) const {
   try {
@@ -180,11 +183,6 @@ void MadError::raise_with(std::string text) const {
 }
 
 std::uint16_t MadError::status() const { return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status(); }
-
-MadError& MadError::set_reply_status(std::uint16_t status) {
-  reply_status_ = status;
-  return *this;
-}
 
 std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   std::vector<std::string> lines = Error::lines(verbosity, keys);

@@ -21,16 +21,16 @@ namespace ib::mad {
 /// A request failed. Keeps copies of the request, which has the header of a MAD at least, and of the reply.
 class MadError : public Error {
  public:
-  MadError(std::string message, Bytes request, Bytes reply, path::Path path);
+  /// `reply_status` is the status (IBA 13.4.7) of the answer if this error ends a request that this program serves.
+  MadError(std::string message, Bytes request, Bytes reply, path::Path path,
+           std::uint16_t reply_status = status::unsupported_method_attribute);
 
   Bytes request() const { return request_; }
   Bytes reply() const { return reply_; }  ///< empty if no reply came
   const path::Path& path() const { return path_; }
   /// The status of the reply without the D bit, or 0 if no reply came.
   std::uint16_t status() const;
-  /// The status (IBA 13.4.7) of the answer if this error ends a request that this program serves.
   std::uint16_t reply_status() const { return reply_status_; }
-  MadError& set_reply_status(std::uint16_t status);
   using Error::lines;
   std::vector<std::string> lines(int verbosity, Keys keys) const override;
   [[noreturn]] virtual void raise() const { throw *this; }
@@ -40,7 +40,7 @@ class MadError : public Error {
  private:
   std::vector<std::uint8_t> request_, reply_;
   path::Path path_;
-  std::uint16_t reply_status_ = status::unsupported_method_attribute;
+  std::uint16_t reply_status_;
 };
 
 /// The class-specific part of a MAD's status: bits 8 to 15. `status` comes without the D bit of directed routes, so SMPs by

@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "iba-gen/mad.hpp"
+#include "iba/types.hpp"
 
 namespace ib::mad {
 
@@ -29,10 +30,6 @@ DataArea data_area(std::uint8_t mgmt_class);
 
 /// True for the two classes of subnet management, which use QP0.
 constexpr bool is_smp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::smp || mgmt_class == mgmt_class::smp_directed; }
-/// True for vendor classes of range 2, whose MADs carry an OUI (IBA 16.5).
-constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
-/// True for vendor classes of either range (IBA 16.5).
-constexpr bool is_vendor(std::uint8_t mgmt_class) { return (mgmt_class >= 0x09 && mgmt_class <= 0x0f) || has_oui(mgmt_class); }
 /// Whether `method` of subnet administration returns all records that match (IBA 15.3.1).
 constexpr bool is_list_method(std::uint8_t method) {
   return method == method::get_table || method == method::get_trace_table || method == method::get_multi;

@@ -54,9 +54,7 @@ path::Path Incoming::reply_path() const {
 }
 
 MadError Incoming::error(std::uint16_t reply_status, std::string message) const {
-  MadError error(std::move(message), bytes_, {}, path_);
-  error.set_reply_status(reply_status);
-  return error;
+  return {std::move(message), bytes_, {}, path_, reply_status};
 }
 
 Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.server_ = this; }

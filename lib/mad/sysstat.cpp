@@ -2,8 +2,6 @@
 // The attributes are texts that end with a NUL, and a cookie that the answer repeats.
 #include "mad/sysstat.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "iba-gen/ofa.hpp"
@@ -53,12 +51,6 @@ void answer_ping(Server& server) {
 }
 
 }  // namespace
-
-std::string cpu_text(std::span<const sys::Cpu> cpus) {
-  std::string text;
-  for (std::size_t i = 0; i < cpus.size(); ++i) text += fmt::format("cpu {}: model {} MHZ {}\n", i, cpus[i].model, cpus[i].mhz);
-  return text;
-}
 
 void serve_ping(Server& server, const std::string& host, std::uint32_t oui) {
   server.serve({.mgmt_class = ping_class, .oui = oui});

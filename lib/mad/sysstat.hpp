@@ -4,11 +4,9 @@
 // distinguishes the services of one class.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "mad/server.hpp"
-#include "sys/host.hpp"
 
 namespace ib::mad {
 
@@ -17,10 +15,7 @@ inline constexpr std::uint32_t openib_oui = 0x001405;
 /// Answers Get of attribute 0 of class 0x32 with `host`, cut to 215 bytes.
 void serve_ping(Server& server, const std::string& host, std::uint32_t oui = openib_oui);
 
-/// The text of the processor information: one line for each processor, in infiniband-diags' words.
-std::string cpu_text(std::span<const sys::Cpu> cpus);
-
-/// Answers the requests of ibsysstat: the ping with its own cookie, the host name, the text of the processors (by RMPP if it is long), and
+/// Answers the requests of ibsysstat: the ping with its own cookie, the host name, sys::cpu_text() (by RMPP if it is long), and
 /// the ClassPortInfo, whose trap fields can be set.
 void serve_sysstat(Server& server, const std::string& host, const std::string& cpus, std::uint32_t oui = openib_oui);
 /// Answers only the ping of class 0x33.

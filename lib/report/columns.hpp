@@ -4,7 +4,7 @@
 //
 //   const std::vector<Column<Row>> columns{{{.key = "lid", .heading = "LID"}, [](const Row& row) { return row.lid; }}, …};
 //   const Table<Row> table(columns, {.columns = "lid,name", .sort = "-lid"}); table.arrange(rows);
-//   out.write(table.text(rows));  table.visit(sink, "ports", rows);
+//   table.write_text(rows, width, [&](std::string_view line) { out.write(line); });  table.visit(sink, "ports", rows);
 #pragma once
 
 #include <algorithm>
@@ -187,12 +187,6 @@ class Table {
     for (const std::size_t at : columns) headings.push_back(columns_[at].heading);
     const auto cell = [&](std::size_t row, std::size_t at) { return columns_[columns[at]].get(rows[row]); };
     write_aligned(headings, rows.size(), cell, all_ ? unlimited_width : width, write);
-  }
-  /// As above, as one text.
-  std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
-    std::string text;
-    write_text(rows, width, [&text](std::string_view line) { text += line; });
-    return text;
   }
 
  private:

@@ -20,21 +20,21 @@ void JsonSink::text(std::string_view key, std::string_view value) {
 }
 
 void JsonSink::unwind() {
-  while (levels_.size() > 1) end(levels_.back().object);
+  while (levels_.size() > 1) end(levels_.back().nest);
 }
 
-void JsonSink::begin(std::string_view key, bool object) {
+void JsonSink::begin(std::string_view key, Nest nest) {
   place(key);
-  out_.buffer() += object ? '{' : '[';
-  levels_.push_back({object, true});
+  out_.buffer() += nest == Nest::object ? '{' : '[';
+  levels_.push_back({nest, true});
 }
 
-void JsonSink::end(bool object) {
-  assert(!levels_.empty() && levels_.back().object == object);
+void JsonSink::end(Nest nest) {
+  assert(!levels_.empty() && levels_.back().nest == nest);
   const bool empty = levels_.back().empty;
   levels_.pop_back();
   if (!empty) new_line();
-  out_.buffer() += object ? '}' : ']';
+  out_.buffer() += nest == Nest::object ? '}' : ']';
   finish_value();
 }
 
@@ -45,7 +45,7 @@ void JsonSink::place(std::string_view key) {
   if (!level.empty) out_.buffer() += ',';
   level.empty = false;
   new_line();
-  if (!level.object) return;
+  if (level.nest == Nest::array) return;
   out_.buffer() += '"';  // keys are names of this program: nothing in them is escaped
   out_.buffer() += key;
   out_.buffer() += '"';
@@ -64,47 +64,36 @@ void JsonSink::finish_value() {
   if (levels_.empty() || out_.buffer().size() >= piece) out_.deliver(levels_.empty());
 }
 
-void LinesSink::begin_object(std::string_view key) {
+void LinesSink::begin(std::string_view key, Nest nest) {
   ++depth_;
   if (depth_ == 1) {
     last_.begin_object();
     head_(last_);
     return;
   }
+  if (depth_ == 2 && nest == Nest::array) {
+    array_ = Array::empty;
+    list_ = key;
+    return;
+  }
+  if (depth_ == 3 && array_ == Array::empty && nest == Nest::array) begin_plain();
   if (depth_ == 3 && array_ == Array::empty) array_ = Array::lines;
   if (depth_ == 3 && array_ == Array::lines) {
     begin_line();
     key = "item";
   }
-  place().begin_object(key);
+  place().begin(key, nest);
 }
 
-void LinesSink::end_object() {
+void LinesSink::end(Nest nest) {
   assert(depth_ > 0);
   --depth_;
-  place().end_object();
+  const bool is_list = depth_ == 1 && nest == Nest::array;
+  if (is_list && array_ == Array::empty) last_.begin_array(list_);
+  if (!is_list || array_ != Array::lines) place().end(nest);
+  if (is_list) array_ = Array::none;
   if (depth_ == 0) put(last_text_);
   if (at_element() && array_ == Array::lines) end_line();
-}
-
-void LinesSink::begin_array(std::string_view key) {
-  ++depth_;
-  if (depth_ == 2) {
-    array_ = Array::empty;
-    list_ = key;
-    return;
-  }
-  if (depth_ == 3 && array_ == Array::empty) begin_plain();
-  place().begin_array(key);
-}
-
-void LinesSink::end_array() {
-  assert(depth_ > 0);
-  --depth_;
-  const bool is_list = depth_ == 1;
-  if (is_list && array_ == Array::empty) last_.begin_array(list_);
-  if (!is_list || array_ != Array::lines) place().end_array();
-  if (is_list) array_ = Array::none;
 }
 
 template <class Write>

@@ -25,10 +25,8 @@ class JsonSink : public Sink {
   /// Writes to a file in pieces, and at the end of every top-level value. Throws as TextOut::deliver() does.
   explicit JsonSink(TextOut out, JsonStyle style = JsonStyle::pretty) : out_(std::move(out)), style_(style) {}
 
-  void begin_object(std::string_view key = {}) override { begin(key, true); }
-  void end_object() override { end(true); }
-  void begin_array(std::string_view key = {}) override { begin(key, false); }
-  void end_array() override { end(false); }
+  void begin(std::string_view key, Nest nest) override;
+  void end(Nest nest) override;
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void unwind() override;
@@ -36,12 +34,10 @@ class JsonSink : public Sink {
 
  private:
   struct Level {
-    bool object;
+    Nest nest;
     bool empty;
   };
 
-  void begin(std::string_view key, bool object);
-  void end(bool object);
   void place(std::string_view key);
   void new_line();
   void finish_value();
@@ -58,10 +54,8 @@ class LinesSink : public Sink {
   LinesSink(TextOut out, std::function<void(Sink&)> head)
       : out_(std::move(out)), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
 
-  void begin_object(std::string_view key = {}) override;
-  void end_object() override;
-  void begin_array(std::string_view key = {}) override;
-  void end_array() override;
+  void begin(std::string_view key, Nest nest) override;
+  void end(Nest nest) override;
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void unwind() override;

@@ -33,13 +33,13 @@ namespace {
 
 class NameSink final : public Sink {
  public:
-  void begin_object(std::string_view key) override { open(key, "."); }
-  void end_object() override { prefixes_.pop_back(); }
-  void begin_array(std::string_view key) override {
-    add(key);
-    open(key, "[].");
+  /// An element of a list has no key.
+  void begin(std::string_view key, Nest nest) override {
+    if (nest == Nest::array) add(key);
+    const std::string prefix = prefixes_.empty() ? std::string() : prefixes_.back();
+    prefixes_.push_back(key.empty() ? prefix : prefix + std::string(key) + (nest == Nest::array ? "[]." : "."));
   }
-  void end_array() override { prefixes_.pop_back(); }
+  void end(Nest /*nest*/) override { prefixes_.pop_back(); }
   void literal(std::string_view key, std::string_view /*value*/, const Measure& /*measure*/) override { add(key); }
   void text(std::string_view key, std::string_view /*value*/) override { add(key); }
   void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override {
@@ -52,11 +52,6 @@ class NameSink final : public Sink {
   std::vector<std::string> names;
 
  private:
-  /// An element of a list has no key.
-  void open(std::string_view key, std::string_view behind) {
-    const std::string prefix = prefixes_.empty() ? std::string() : prefixes_.back();
-    prefixes_.push_back(key.empty() ? prefix : prefix + std::string(key) + std::string(behind));
-  }
   void add(std::string_view key) {
     if (key.empty()) return;  // an element of a list of values
     std::string name = (prefixes_.empty() ? std::string() : prefixes_.back()) + std::string(key);

@@ -45,10 +45,13 @@ class Sink {
  public:
   virtual ~Sink() = default;
 
-  virtual void begin_object(std::string_view key = {}) = 0;
-  virtual void end_object() = 0;
-  virtual void begin_array(std::string_view key = {}) = 0;
-  virtual void end_array() = 0;
+  enum class Nest : bool { object, array };
+  virtual void begin(std::string_view key, Nest nest) = 0;
+  virtual void end(Nest nest) = 0;
+  void begin_object(std::string_view key = {}) { begin(key, Nest::object); }
+  void end_object() { end(Nest::object); }
+  void begin_array(std::string_view key = {}) { begin(key, Nest::array); }
+  void end_array() { end(Nest::array); }
 
   /// A number, true, false or null, in the digits or letters of JSON. `measure` is of a number, as far as the report gives it; other
   /// measures are in the dictionary of keys.

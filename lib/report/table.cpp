@@ -113,26 +113,34 @@ void TableSink::end_element() {
   out_.deliver();
 }
 
-void TableSink::begin_object(std::string_view key) {
+void TableSink::begin(std::string_view key, Nest nest) {
+  const bool is_object = nest == Nest::object;
   if (json_) {
-    json_->begin_object(key);
+    json_->begin(key, nest);
     ++json_depth_;
   } else if (levels_.empty()) {
     levels_.push_back({.role = Role::document});
-  } else if (role() == Role::list || (leads_on(key) && open_.size() + 1 == path_.size())) {
+  } else if (!is_object && leads_on(key)) {
+    levels_.push_back({.role = Role::list});
+  } else if (is_object && (role() == Role::list || (leads_on(key) && open_.size() + 1 == path_.size()))) {
     begin_element();
-  } else if (holds_cells()) {
+  } else if (!holds_cells()) {
+    levels_.push_back({.role = Role::ignored});
+  } else if (is_object) {
     levels_.push_back({.role = Role::inside, .prefix = prefix_.size()});
     prefix_ += std::string(key) + ".";
   } else {
-    levels_.push_back({.role = Role::ignored});
+    begin_json(key);
   }
 }
 
-void TableSink::end_object() {
+void TableSink::end(Nest nest) {
   if (json_) {
-    json_->end_object();
-    --json_depth_;
+    json_->end(nest);
+    if (--json_depth_ > 0) return;
+    json_.reset();
+    json_text_.pop_back();  // the newline behind a document
+    open_.back().push_back({json_name_, encoded(json_text_)});
     return;
   }
   assert(!levels_.empty());
@@ -156,31 +164,6 @@ void TableSink::columns(const std::vector<std::string>& names) {
     if (!leads_on && name.find("[].") == std::string_view::npos) members[depth].emplace_back(name);
   }
   if (!members.back().empty()) announced_ = std::move(members);
-}
-
-void TableSink::begin_array(std::string_view key) {
-  if (json_) {
-    json_->begin_array(key);
-    ++json_depth_;
-  } else if (leads_on(key)) {
-    levels_.push_back({.role = Role::list});
-  } else if (holds_cells()) {
-    begin_json(key);
-  } else {
-    levels_.push_back({.role = Role::ignored});
-  }
-}
-
-void TableSink::end_array() {
-  if (!json_) {
-    levels_.pop_back();
-    return;
-  }
-  json_->end_array();
-  if (--json_depth_ > 0) return;
-  json_.reset();
-  json_text_.pop_back();  // the newline behind a document
-  open_.back().push_back({json_name_, encoded(json_text_)});
 }
 
 void TableSink::begin_json(std::string_view key) {

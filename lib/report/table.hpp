@@ -40,10 +40,8 @@ class TableSink : public Sink {
   TableSink(TextOut out, TableStyle style, std::string_view rows, TableChoice choice = {}, std::string_view usual = {},
             std::size_t width = unlimited_width);
 
-  void begin_object(std::string_view key = {}) override;
-  void end_object() override;
-  void begin_array(std::string_view key = {}) override;
-  void end_array() override;
+  void begin(std::string_view key, Nest nest) override;
+  void end(Nest nest) override;
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/sequence_less.hpp"
+#include "base/bytes.hpp"
 #include "iba-gen/sa.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"

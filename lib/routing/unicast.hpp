@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/sequence_less.hpp"
+#include "base/bytes.hpp"
 #include "routing/network.hpp"
 #include "routing/tables.hpp"
 

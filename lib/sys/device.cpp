@@ -46,23 +46,20 @@ std::tuple<bool, int, int, bool> rank(const EndPort& port) {
   throw UsageError(here.empty() ? std::string(why) : fmt::format("{} (here: {})", why, here));
 }
 
-[[noreturn]] void refuse_port(const DeviceList& list, std::string_view device, std::uint64_t number) {
-  refuse(list, fmt::format("RDMA device '{}' port {} not found", device, number));
-}
-
 [[noreturn]] void refuse_spec(const DeviceList& list, std::string_view spec) {
   refuse(list, fmt::format("Invalid end port specification '{}'", spec));
+}
+
+/// `port`, the one of `device` with that number. Throws UsageError if it is null.
+const EndPort& known_port(const DeviceList& list, const EndPort* port, const Device& device, std::uint64_t number) {
+  if (port == nullptr) refuse(list, fmt::format("RDMA device '{}' port {} not found", device.name, number));
+  return *port;
 }
 
 using smp::PortPhysicalState;
 using smp::PortState;
 
 constexpr unsigned rnic = 4, usnic = 5, usnic_udp = 6;  // RDMA_NODE_… of the kernel
-
-bool has_no_link(unsigned phys_state) {
-  constexpr PortPhysicalState without[] = {PortPhysicalState::sleep, PortPhysicalState::polling, PortPhysicalState::disabled};
-  return std::ranges::find(without, static_cast<PortPhysicalState>(phys_state)) != std::end(without);
-}
 
 // libibumad_port() selects a port as libibumad's resolve_ca_name() does. Scripts without -C rely on it: on a host with several fabrics,
 // another port may lead to another fabric.
@@ -107,21 +104,7 @@ PortChoice choose(const Device& device, unsigned number) {
 
 std::string EndPort::name() const { return fmt::format("{}/{}", device->name, number); }
 
-Guid EndPort::port_guid() const { return default_gid().guid(); }
-
-const Gid& EndPort::default_gid() const { return gids.first(); }
-
-std::string EndPort::umad_of(bool smp) const {
-  const EndPort* half = smp ? smi_port : gsi_port;
-  return half != nullptr ? half->umad : std::string();
-}
-
-const EndPort& EndPort::carrier(bool smp) const {
-  const EndPort* half = smp ? smi_port : gsi_port;
-  return half != nullptr ? *half : *this;
-}
-
-const EndPort* Device::port(unsigned number) const {
+const EndPort* Device::port(std::uint64_t number) const {
   const auto found = std::ranges::find(ports, number, [](const auto& port) { return port->number; });
   return found == ports.end() ? nullptr : found->get();
 }
@@ -180,23 +163,19 @@ const Device& DeviceList::find_device(std::string_view spec) const {
 
 const EndPort& DeviceList::find_name(std::string_view spec) const {
   const auto slash = spec.find('/');
-  const auto name = spec.substr(0, slash);
-  const Device* device = named(name);
+  const Device* device = named(spec.substr(0, slash));
   if (device == nullptr) refuse(*this, fmt::format("RDMA device '{}' not found", spec));
   if (slash == std::string_view::npos) return default_end_port(device);
   const auto number = parse_digits(spec.substr(slash + 1), 10);
   if (!number) refuse_spec(*this, spec);
-  const auto* port = *number <= UINT32_MAX ? device->port(static_cast<unsigned>(*number)) : nullptr;
-  if (port == nullptr) refuse_port(*this, name, *number);
-  return *port;
+  return known_port(*this, device->port(*number), *device, *number);
 }
 
 const EndPort& DeviceList::find_end_port(std::string_view spec, const Device* within) const {
   if (devices_.empty()) throw_no_devices();
   const EndPort* found = nullptr;
   if (const auto number = within != nullptr ? parse_digits(spec, 10) : std::nullopt) {
-    found = *number <= UINT32_MAX ? within->port(static_cast<unsigned>(*number)) : nullptr;
-    if (found == nullptr) refuse_port(*this, within->name, *number);
+    found = &known_port(*this, within->port(*number), *within, *number);
   } else if (const auto gid = parse_gid(spec)) {
     found = find_gid(*gid);
     const bool by_guid = gid->prefix() == link_local_prefix;
@@ -230,9 +209,7 @@ const EndPort& DeviceList::select(std::optional<std::string_view> device, std::o
   const Device& usual = *default_end_port().device;
   const auto number = parse_digits(*port, 10);
   if (!number) refuse_spec(*this, fmt::format("{}/{}", usual.name, *port));
-  const auto* found = best([&](const EndPort& candidate) { return candidate.number == *number; });
-  if (found == nullptr) refuse_port(*this, usual.name, *number);
-  return *found;
+  return known_port(*this, best([&](const EndPort& candidate) { return candidate.number == *number; }), usual, *number);
 }
 
 const EndPort& DeviceList::libibumad_port(const Device* device, unsigned number) const {
@@ -256,7 +233,9 @@ Passage passage_of(const EndPort& port) {
   const bool is_known = port.state != 0 && port.state <= static_cast<unsigned>(PortState::active_defer);
   if (port.link_layer != LinkLayer::infiniband || is_switch || !is_known) return Passage::everything;
   const auto state = static_cast<PortState>(port.state);
-  if (state == PortState::down || has_no_link(port.phys_state)) return Passage::nothing;
+  const auto link = static_cast<PortPhysicalState>(port.phys_state);
+  const bool has_no_link = link == PortPhysicalState::sleep || link == PortPhysicalState::polling || link == PortPhysicalState::disabled;
+  if (state == PortState::down || has_no_link) return Passage::nothing;
   return state == PortState::init || state == PortState::armed ? Passage::smps : Passage::everything;
 }
 

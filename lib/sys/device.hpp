@@ -75,13 +75,14 @@ struct EndPort {
 
   std::string name() const;  ///< "ibsim0/1"
   bool is_active() const { return state == 4; }
-  Guid port_guid() const;          ///< the lower half of GID 0
-  const Gid& default_gid() const;  ///< GID 0, or a zero GID
+  Guid port_guid() const { return default_gid().guid(); }  ///< the lower half of GID 0
+  const Gid& default_gid() const { return gids.first(); }  ///< GID 0, or a zero GID
+  const EndPort* half(bool smp) const { return smp ? smi_port : gsi_port; }
   /// The umad device for SMPs (`smp` true) or for GMPs; empty if there is none.
-  std::string umad_of(bool smp) const;
+  std::string umad_of(bool smp) const { return half(smp) != nullptr ? half(smp)->umad : std::string(); }
   /// The port whose tables and LIDs apply to SMPs (`smp` true) or to GMPs and all other packets: `smi_port` or `gsi_port`. This
   /// port if that is null.
-  const EndPort& carrier(bool smp) const;
+  const EndPort& carrier(bool smp) const { return half(smp) != nullptr ? *half(smp) : *this; }
 };
 
 // What passes an end port in the state that sysfs shows (IBA 7.2.7), and the kind of its link.
@@ -111,7 +112,7 @@ struct Device {
   std::vector<std::unique_ptr<EndPort>> ports;  ///< in the order of their numbers
 
   bool is_switch() const { return node_type == 2; }
-  const EndPort* port(unsigned number) const;  ///< null if there is none
+  const EndPort* port(std::uint64_t number) const;  ///< null if there is none
 };
 
 /// All RDMA devices, in natural order of their names (mlx5_2 before mlx5_10).
@@ -119,9 +120,8 @@ class DeviceList {
  public:
   /// Reads /sys/class/infiniband and infiniband_mad (below SYSFS_PATH if set, as in rdma-core). A device that vanishes while it is read is
   /// left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the list is then empty.
-  static DeviceList read();
-  /// As above, with the device files of umad in the directory `files` in place of /dev/infiniband.
-  static DeviceList read_with(const std::string& files);
+  /// `files` is the directory of the device files of umad.
+  static DeviceList read(const std::string& files = "/dev/infiniband");
 
   DeviceList() = default;
   /// A list of devices that this host need not have.

@@ -28,15 +28,6 @@ std::string_view link_layer_word(LinkLayer layer) {
   return layer == LinkLayer::infiniband ? "InfiniBand" : layer == LinkLayer::ethernet ? "Ethernet" : "";
 }
 
-std::vector<Column<const EndPort*>> list_columns() {
-  auto columns =
-      report::columns_of_part<const EndPort*>(device_columns(), [](const EndPort* port) -> const Device& { return *port->device; });
-  std::ranges::move(
-      report::columns_of_part<const EndPort*>(end_port_columns(), [](const EndPort* port) -> const EndPort& { return *port; }),
-      std::back_inserter(columns));
-  return columns;
-}
-
 }  // namespace
 
 std::span<const Column<Device>> device_columns() {
@@ -83,7 +74,14 @@ std::span<const Column<EndPort>> end_port_columns() {
 }
 
 std::span<const Column<const EndPort*>> listed_end_port_columns() {
-  static const std::vector<Column<const EndPort*>> columns = list_columns();
+  static const std::vector<Column<const EndPort*>> columns = [] {
+    auto all =
+        report::columns_of_part<const EndPort*>(device_columns(), [](const EndPort* port) -> const Device& { return *port->device; });
+    std::ranges::move(
+        report::columns_of_part<const EndPort*>(end_port_columns(), [](const EndPort* port) -> const EndPort& { return *port; }),
+        std::back_inserter(all));
+    return all;
+  }();
   return columns;
 }
 

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sys/host.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 
 namespace ib::sys {
-
-namespace {
-
-constexpr std::size_t longest_cpuinfo = std::size_t{8} << 20;  // bytes
-constexpr std::size_t most_cpus = 4096;
-
-}  // namespace
 
 std::string host_name() {
   std::array<char, 256> text{};  // both calls may leave out the final NUL
@@ -29,11 +24,13 @@ std::string host_name() {
   return name;
 }
 
-std::vector<Cpu> parse_cpus(std::string_view cpuinfo) {
+std::string cpu_text(std::string_view cpuinfo) {
+  constexpr std::size_t most_cpus = 4096;
+  struct Cpu {
+    std::string_view model, mhz;
+  };
   std::vector<Cpu> cpus;
-  while (!cpuinfo.empty()) {
-    const std::string_view line = cpuinfo.substr(0, cpuinfo.find('\n'));
-    cpuinfo.remove_prefix(std::min(line.size() + 1, cpuinfo.size()));
+  for (const std::string_view line : split(cpuinfo, "\n")) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     const std::string_view key = trim(line.substr(0, colon)), value = trim(line.substr(colon + 1));
@@ -46,12 +43,15 @@ std::vector<Cpu> parse_cpus(std::string_view cpuinfo) {
       cpus.back().mhz = value;
     }
   }
-  return cpus;
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size(); ++i) text += fmt::format("cpu {}: model {} MHZ {}\n", i, cpus[i].model, cpus[i].mhz);
+  return text;
 }
 
-std::vector<Cpu> cpus() {
+std::string cpu_text() {
+  constexpr std::size_t longest_cpuinfo = std::size_t{8} << 20;  // bytes
   try {
-    return parse_cpus(read_regular_file("/proc/cpuinfo", longest_cpuinfo));
+    return cpu_text(read_regular_file("/proc/cpuinfo", longest_cpuinfo));
   } catch (const Error&) {
     return {};
   }

@@ -4,22 +4,16 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ib::sys {
 
 /// The host name, followed by a dot and the NIS domain if one is set. Never empty.
 std::string host_name();
 
-/// One processor.
-struct Cpu {
-  std::string model;  ///< "AMD EPYC"; empty if the kernel does not give it
-  std::string mhz;    ///< "2596.120"; empty if the kernel does not give it
-};
-
-/// The processors in the text of /proc/cpuinfo, at most 4096.
-std::vector<Cpu> parse_cpus(std::string_view cpuinfo);
+/// The processors in the text of /proc/cpuinfo, at most 4096, one line each: "cpu 0: model AMD EPYC MHZ 2596.120". What the kernel does not
+/// give is empty.
+std::string cpu_text(std::string_view cpuinfo);
 /// The processors of this host. Empty if /proc/cpuinfo cannot be read.
-std::vector<Cpu> cpus();
+std::string cpu_text();
 
 }  // namespace ib::sys

@@ -90,7 +90,7 @@ std::unique_ptr<Device> read_device(const std::string& class_dir, const std::str
 /// Sets the device and the port that a character device such as umad0 serves.
 void assign_services(const std::string& root, const std::vector<std::unique_ptr<Device>>& devices) {
   const auto named = [&](const std::string& name) -> Device* {
-    const auto it = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d->name == name; });
+    const auto it = std::ranges::find(devices, name, [](const auto& device) { return device->name; });
     return it == devices.end() ? nullptr : it->get();
   };
   const std::string mad_dir = root + "/class/infiniband_mad/";
@@ -179,9 +179,7 @@ void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
 
 }  // namespace
 
-DeviceList DeviceList::read() { return read_with("/dev/infiniband"); }
-
-DeviceList DeviceList::read_with(const std::string& files) {
+DeviceList DeviceList::read(const std::string& files) {
   DeviceList list;
   const std::string root = sysfs_root();
   const std::string class_dir = root + "/class/infiniband/";

@@ -33,25 +33,16 @@ Error no_device(const EndPort& port, std::string_view kind) {
 UniqueFd open_device(const std::string& path, int flags) {
   UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC));
   if (fd) return fd;
-  SysError error(errno, "open", path);
-  switch (error.code()) {
-    case EACCES:
-    case EPERM:
-      error.note(fmt::format("No permission to use {}: run as root, or let udev give the device to your group", path));
-      break;
-    case ENOENT:
-      error.note(fmt::format("There is no {}{}", path,
-                             umad_abi_failure() == 0 ? ", though the kernel module ib_umad is loaded: in a container, the file has to "
-                                                       "be passed in (--device); else see udev"
-                                                     : ": load the kernel module ib_umad (modprobe ib_umad)"));
-      break;
-    case ENXIO:
-    case ENODEV:
-      error.note(fmt::format("The device behind {} is gone", path));
-      break;
-    default:
-      break;
-  }
+  const int code = errno;
+  SysError error(code, "open", path);
+  if (code == EACCES || code == EPERM)
+    error.note(fmt::format("No permission to use {}: run as root, or let udev give the device to your group", path));
+  if (code == ENOENT)
+    error.note(fmt::format("There is no {}{}", path,
+                           umad_abi_failure() == 0 ? ", though the kernel module ib_umad is loaded: in a container, the file has to "
+                                                     "be passed in (--device); else see udev"
+                                                   : ": load the kernel module ib_umad (modprobe ib_umad)"));
+  if (code == ENXIO || code == ENODEV) error.note(fmt::format("The device behind {} is gone", path));
   throw error;
 }
 
@@ -87,12 +78,12 @@ std::uint32_t UmadPort::register_agent(const AgentRequest& request) {
   std::array<long, 16 / sizeof(long)> methods{};
   static_assert(sizeof(methods) == sizeof(request.methods));
   std::memcpy(methods.data(), request.methods.data(), sizeof(methods));
-  const bool has_oui = request.mgmt_class >= 0x30 && request.mgmt_class <= 0x4f;  // IBA 16.5: vendor classes, range 2
   std::array oui{static_cast<std::uint8_t>(request.oui >> 16), static_cast<std::uint8_t>(request.oui >> 8),
                  static_cast<std::uint8_t>(request.oui)};
   errno = 0;
-  const int id = has_oui ? umad_register_oui(fd_.get(), request.mgmt_class, request.rmpp_version, oui.data(), methods.data())
-                         : umad_register(fd_.get(), request.mgmt_class, request.class_version, request.rmpp_version, methods.data());
+  const int id = has_oui(request.mgmt_class)
+                     ? umad_register_oui(fd_.get(), request.mgmt_class, request.rmpp_version, oui.data(), methods.data())
+                     : umad_register(fd_.get(), request.mgmt_class, request.class_version, request.rmpp_version, methods.data());
   if (id >= 0) return static_cast<std::uint32_t>(id);
   throw SysError(errno != 0 ? errno : EPERM, fmt::format("register for management class 0x{:02x} on", request.mgmt_class), path_);
 }
@@ -129,7 +120,7 @@ UniqueFd open_issm(const EndPort& port) {
 }
 
 const EndPort& umad_half(const EndPort& port, bool smp) {
-  const EndPort* half = smp ? port.smi_port : port.gsi_port;
+  const EndPort* half = port.half(smp);
   if (half != nullptr && !half->umad.empty()) return *half;
   const std::string other = other_kind(port);
   if (smp && port.link_layer == LinkLayer::ethernet) {

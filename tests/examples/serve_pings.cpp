@@ -9,6 +9,7 @@
 #include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "mad/sysstat.hpp"
+#include "sys/host.hpp"
 
 using namespace ib;
 

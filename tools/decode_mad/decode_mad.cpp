@@ -15,7 +15,6 @@
 #include "base/split.hpp"
 #include "base/unique_fd.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
@@ -49,7 +48,7 @@ struct DecodeReport final : Report {
       sink.value("structure", part.info->iba_name);
       report::visit_fields(sink, "data", part.bytes, *part.info, keys);
     });
-    sink.value("mad_description", mad_description(packet.mad));
+    sink.value("mad_description", mad::full_description(packet.mad));
     sink.text_or_null("format", packet.format != nullptr ? packet.format->iba_name : "");
     packet.format != nullptr ? report::visit_fields(sink, "mad", packet.mad, *packet.format, keys) : sink.null("mad");
   }
@@ -60,7 +59,7 @@ struct DecodeReport final : Report {
     }
     if (verbosity >= 1 || packet.format == nullptr) print(out, mad::Header::info(), packet.mad);
     if (packet.format != nullptr)
-      out.print("{} {}\n{}", packet.format->iba_name, mad_description(packet.mad), dump_words(packet.mad, *packet.format, keys));
+      out.print("{} {}\n{}", packet.format->iba_name, mad::full_description(packet.mad), dump_words(packet.mad, *packet.format, keys));
   }
 
  private:

@@ -15,8 +15,8 @@
 
 #include "async/loop.hpp"
 #include "base/escape.hpp"
-#include "base/loaded_library.hpp"
 #include "base/log.hpp"
+#include "http/library.hpp"
 #include "mad/error.hpp"
 #include "report/sink.hpp"
 #include "snapshot/cache.hpp"
@@ -61,8 +61,7 @@ int print(const World& world, std::string_view text) {
 }
 
 int print_version(const World& world) {
-  const std::string_view lacks =
-      LoadedLibrary::can_load ? "" : "Static: without the HTTP server of ibtool exporter (--once and --textfile work).\n";
+  const std::string_view lacks = http::can_load ? "" : "Static: without the HTTP server of ibtool exporter (--once and --textfile work).\n";
   return print(world, fmt::format("ibtool {}\n{}", version, lacks));
 }
 

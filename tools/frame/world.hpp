@@ -72,7 +72,7 @@ struct World {
   std::FILE* err = stderr;  ///< complaints, diagnostics, progress
   Log* log{};               ///< writes to `err`; run() sets it
   /// The RDMA devices of this host. Throws SysError.
-  std::function<sys::DeviceList()> devices = sys::DeviceList::read;
+  std::function<sys::DeviceList()> devices = [] { return sys::DeviceList::read(); };
   /// Opens the channel that sends and receives at an end port. Throws as mad::open_channel() does.
   std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&, mad::GmpCarrier)> open_channel;
   async::Clock* clock{};  ///< null: real time

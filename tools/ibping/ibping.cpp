@@ -321,9 +321,7 @@ struct SysstatReport final : Report {
     } else if (is_cpus()) {
       for (const std::string_view line : lines()) out.print("{}\n", escaped(line));
     } else {
-      DottedOptions style;
-      style.names = NameStyle::iba;
-      out.write(dotted(attribute, operation->info(), style));
+      out.write(dotted(attribute, operation->info()));
     }
   }
   void diags_text(TextOut& out) const override {
@@ -372,7 +370,7 @@ class Ibsysstat final : public ServiceCommand {
     Stack& stack = session.stack();
     if (server_) {
       const std::function<void(mad::Server&)> offer = [this](mad::Server& server) {
-        mad::serve_sysstat(server, sys::host_name(), mad::cpu_text(sys::cpus()), oui_);
+        mad::serve_sysstat(server, sys::host_name(), sys::cpu_text(), oui_);
       };
       co_return co_await serve(stack, offer, "can't serve class 51");
     }

@@ -41,10 +41,7 @@ struct RdmaBwReport final : Report {
 
  private:
   void visit_direction(report::Sink& sink, std::string_view key, const std::optional<async::Duration>& time) const {
-    if (!time) {
-      sink.null(key);
-      return;
-    }
+    if (!time) return sink.null(key);
     sink.begin_object(key);
     sink.value("time_ms", std::chrono::duration<double, std::milli>(*time).count());
     sink.value("megabytes_per_second", megabytes_per_second(result.plan, *time));

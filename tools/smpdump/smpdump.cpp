@@ -10,10 +10,10 @@
 #include <iterator>
 
 #include "base/escape.hpp"
-#include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
+#include "mad/describe.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "path/parse.hpp"
@@ -61,7 +61,7 @@ struct SmpdumpReport final : Report {
 
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
-    sink.value("mad_description", mad_description(mad));
+    sink.value("mad_description", mad::full_description(mad));
     sink.value("mad_status", header().raw_status());
     sink.value("hex", hex_text(data()));
     if (const StructInfo* info = format()) {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/sequence_less.hpp"
+#include "base/bytes.hpp"
 #include "health/checks/common.hpp"
 #include "subnet/model/port_checks.hpp"
 

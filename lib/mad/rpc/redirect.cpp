@@ -27,10 +27,6 @@ Result<Reply> redirect_error(const Request& request, const MadError& answer, std
   return std::shared_ptr<const MadError>(std::move(error));
 }
 
-Result<Reply> lost_way(const Request& request, const MadError& answer, std::string_view why) {
-  return redirect_error(request, answer, fmt::format("The redirect leads nowhere: {}", why));
-}
-
 bool is_redirect(const Result<Reply>& result) {
   return !result && result.error().reply().size() >= packet_size && is_redirect(HeaderView(result.error().reply()));
 }
@@ -169,7 +165,7 @@ Task<> Rpc::follow(const Request& request, Result<Reply>& result) {
     }
     if (why.empty() && std::ranges::any_of(seen, [&](const path::Path& path) { return same_agent(path, next); })) why = "it leads back";
     if (!why.empty()) {
-      result = lost_way(request, result.error(), why);
+      result = redirect_error(request, result.error(), fmt::format("The redirect leads nowhere: {}", why));
       co_return;
     }
     seen.push_back(next);

@@ -143,7 +143,7 @@ async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request
 async::Task<> Survey::Agents::wake(const mad::MadError& error) {
   const mad::HeaderView header(error.request());
   const std::uint8_t mgmt_class = header.mgmt_class();
-  if (mad::has_oui(mgmt_class)) co_return;  // these classes have no attribute in common
+  if (has_oui(mgmt_class)) co_return;  // these classes have no attribute in common
   const path::Path path = error.path();
   const StructInfo* attribute = mad::is_smp(mgmt_class) ? &smp::NodeInfo::info() : &mad::ClassPortInfo::info();
   pm::PortCounters counters;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "iba/describe.hpp"
+#include "mad/describe.hpp"
 
 #include <fmt/format.h>
 
@@ -19,19 +19,19 @@ namespace iba_test_describe_tests {
 using namespace ib;
 
 TEST_CASE("statuses have words") {
-  CHECK(mad_status_text(0) == "Ok");
-  CHECK(mad_status_text(1) == "BUSY Ok");
-  CHECK(mad_status_text(7) == "BUSY REDIRECT Bad version");
-  CHECK(mad_status_text(0x0c) == "Unsupported method+attr");
-  CHECK(mad_status_text(0x1c) == "Invalid attr or modifier");
-  CHECK(mad_status_text(0x10) == "??");
+  CHECK(mad::mad_status_text(0) == "Ok");
+  CHECK(mad::mad_status_text(1) == "BUSY Ok");
+  CHECK(mad::mad_status_text(7) == "BUSY REDIRECT Bad version");
+  CHECK(mad::mad_status_text(0x0c) == "Unsupported method+attr");
+  CHECK(mad::mad_status_text(0x1c) == "Invalid attr or modifier");
+  CHECK(mad::mad_status_text(0x10) == "??");
 }
 
 TEST_CASE("methods have names") {
   const auto of = [](std::uint8_t method, std::uint8_t mgmt_class, std::uint8_t attribute) {
     std::array<std::uint8_t, 24> mad{1, mgmt_class, 1, method};
     mad[17] = attribute;
-    return mad_description(mad);
+    return mad::full_description(mad);
   };
   CHECK(of(mad::method::get, 4, 0x12) == "MAD_METHOD_GET(1) PMFormat(4.1) PMPortCounters(18)");
   CHECK(of(0x81, 126, 0) == "MAD_METHOD_GET_RESP(129) ?\?(126.1) ?\?(0)");
@@ -53,11 +53,11 @@ TEST_CASE("value texts equal python-rdma's, but for what it does not know") {
       {"phys_link_state", [&](std::uint8_t v) { return known(v == 0 ? "" : to_text(smp::PortPhysicalState{v}), v); }},
       {"link_speed", [](std::uint8_t v) { return symbol(smp::link_speed::info(), v); }},
       {"link_speed_ext", [](std::uint8_t v) { return symbol(smp::link_speed_ext::info(), v & 3U); }},  // HDR and NDR are newer
-      {"mad_status", [](std::uint8_t v) { return mad_status_text(v); }},
+      {"mad_status", [](std::uint8_t v) { return mad::mad_status_text(v); }},
       {"method",
        [](std::uint8_t v) {
          const std::array<std::uint8_t, 4> mad{0, 0, 0, v};
-         const std::string text = mad_description(mad);
+         const std::string text = mad::full_description(mad);
          return text.substr(0, text.find(' '));
        }},
   };

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "iba-gen/smp.hpp"
-#include "iba/describe.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
+#include "mad/describe.hpp"
 #include "support/catch.hpp"
 
 namespace iba_test_dump_tests {
@@ -108,9 +108,9 @@ TEST_CASE("a MAD is described as recorded") {
   for (const char* name :
        {"dump_smp_nodeinfo.txt", "dump_dr_portinfo_get.txt", "dump_pm_counters.txt", "dump_sa_pathrecord.txt", "dump_sa_err.txt"}) {
     const auto r = recorded_dump(name);
-    CHECK(std::string(r.info->iba_name) + " " + mad_description(r.bytes) == r.title);
+    CHECK(std::string(r.info->iba_name) + " " + mad::full_description(r.bytes) == r.title);
   }
-  CHECK(mad_description(Bytes{}) == "MAD_METHOD_?\?(0) ?\?(0.0) ?\?(0)");
+  CHECK(mad::full_description(Bytes{}) == "MAD_METHOD_?\?(0) ?\?(0.0) ?\?(0)");
 }
 
 TEST_CASE("the offset is added to the offsets of a dump") {

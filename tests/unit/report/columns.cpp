@@ -57,6 +57,14 @@ std::string csv(const Table<Row>& table, const std::vector<Row>& of) {
   return text;
 }
 
+/// The table as one text.
+template <class Row>
+std::string text_of(const Table<Row>& table, const std::type_identity_t<std::vector<Row>>& rows, std::size_t width = unlimited_width) {
+  std::string text;
+  table.write_text(rows, width, [&text](std::string_view line) { text += line; });
+  return text;
+}
+
 std::vector<std::string> names(const std::vector<Row>& of) {
   std::vector<std::string> found;
   for (const Row& row : of) found.push_back(row.name);
@@ -67,25 +75,25 @@ std::vector<std::string> names(const std::vector<Row>& of) {
 
 TEST_CASE("a text has the usual columns, aligned, and escapes what came from the fabric") {
   const Table<Row> table(columns);
-  CHECK(table.text(rows()) ==
+  CHECK(text_of(table, rows()) ==
         "NAME   LID    BER\n"
         "b\\x1b    3  5e-09\n"
         "a        -      0\n"
         "-       12      -\n");
-  CHECK(table.text({}) == "NAME  LID  BER\n");
+  CHECK(text_of(table, {}) == "NAME  LID  BER\n");
 }
 
 TEST_CASE("a text is cut to a width in its words, and never in its numbers") {
   const Table<Row> table(columns);
   const std::vector<Row> long_names{{"a name that is long", 3, 5e-9, {}}, {"short", 123456, std::nullopt, {}}};
-  CHECK(table.text(long_names, 23) ==
+  CHECK(text_of(table, long_names, 23) ==
         "NAME         LID    BER\n"
         "a name..       3  5e-09\n"
         "short     123456      -\n");
-  CHECK(table.text(long_names, 22) == table.text(long_names, 1));
-  CHECK(table.text(long_names, 34) == table.text(long_names));
+  CHECK(text_of(table, long_names, 22) == text_of(table, long_names, 1));
+  CHECK(text_of(table, long_names, 34) == text_of(table, long_names));
   const Table<Row> wide(columns, {.wide = true});
-  CHECK_THAT(wide.text(long_names, 20), contains("a name that is long") && contains("STATE"));
+  CHECK_THAT(text_of(wide, long_names, 20), contains("a name that is long") && contains("STATE"));
 }
 
 TEST_CASE("a cell with members is words in a text and what it writes in JSON, and a picture is in no JSON") {
@@ -97,7 +105,7 @@ TEST_CASE("a cell with members is words in a text and what it writes in JSON, an
       {{"bar", "BAR", {}, true, false, true}, [](const Row&) { return Cell(std::string("##")); }},
   }};
   const Table<Row> table(two);
-  CHECK(table.text({{"a\x1b", 3, {}, {}}, {}}) == "ENDS   BAR\na\\x1b  ##\n-      ##\n");
+  CHECK(text_of(table, {{"a\x1b", 3, {}, {}}, {}}) == "ENDS   BAR\na\\x1b  ##\n-      ##\n");
   CHECK(document(table, {{"a", 3, {}, {}}})["rows"][0] == json({{"ends", 3}}));
   CHECK(csv(table, {}) == "ends\r\n");
 }
@@ -107,7 +115,7 @@ TEST_CASE("a text that lives with its row is a cell") {
   const Table<Row> table(one, {.sort = "-name"});
   std::vector<Row> sorted = rows();
   table.arrange(sorted);
-  CHECK(table.text(sorted) == "NAME\nb\\x1b\na\n\n");
+  CHECK(text_of(table, sorted) == "NAME\nb\\x1b\na\n\n");
   CHECK(document(table, sorted)["rows"][0]["name"] == "b\x1b");
 }
 
@@ -129,9 +137,9 @@ TEST_CASE("JSON has all columns, with objects for keys with a dot and null for w
 
 TEST_CASE("columns are chosen by their keys, in the order of the list") {
   const Table<Row> table(columns, {.columns = "lid,name"});
-  CHECK_THAT(table.text(rows()), contains("LID  NAME\n  3  b"));
+  CHECK_THAT(text_of(table, rows()), contains("LID  NAME\n  3  b"));
   CHECK(document(table, rows())["rows"][0] == json({{"lid", 3}, {"name", "b\x1b"}}));
-  CHECK_THAT(Table<Row>(columns, {.columns = "all"}).text(rows()), contains("STATE") && contains("LIST") && contains("5e-09,2"));
+  CHECK_THAT(text_of(Table<Row>(columns, {.columns = "all"}), rows()), contains("STATE") && contains("LIST") && contains("5e-09,2"));
   CHECK_THROWS_AS(Table<Row>(columns, {.columns = "nmae"}), UsageError);
   CHECK_THROWS_AS(Table<Row>(columns, {.columns = ""}), UsageError);
   CHECK_THROWS_AS(Table<Row>(columns, {.sort = "-"}), UsageError);

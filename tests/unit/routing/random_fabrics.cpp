@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/sequence_less.hpp"
+#include "base/bytes.hpp"
 #include "routing/channels.hpp"
 #include "routing/unicast.hpp"
 #include "support/catch.hpp"

@@ -144,9 +144,9 @@ TEST_CASE("a umad device whose file was not passed into a container cannot be us
   sysfs.device("b", "0002:c903:0000:2000");
   sysfs.port("b", {.gid = "fe80::2", .umad = "umad1"});
   const ibtest::TemporaryDirectory files;
-  CHECK(DeviceList::read_with(files.file("")).default_end_port().name() == "a/1");  // files of none, as where umad is simulated
+  CHECK(DeviceList::read(files.file("")).default_end_port().name() == "a/1");  // files of none, as where umad is simulated
   std::ofstream(files.file("umad1")).put('\n');
-  CHECK(DeviceList::read_with(files.file("")).default_end_port().name() == "b/1");
+  CHECK(DeviceList::read(files.file("")).default_end_port().name() == "b/1");
 }
 
 TEST_CASE("the MADs that pass a port follow from its state", "[sys]") {
