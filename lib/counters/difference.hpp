@@ -9,7 +9,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "async/clock.hpp"
-#include "base/error.hpp"
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
 #include "iba/types.hpp"

@@ -6,11 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 
-#include "counters/difference.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
@@ -30,11 +28,7 @@ std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const Str
 }
 
 PmaReading start(PortIndex port, std::uint8_t select, const PmaSupport& support) {
-  PmaReading reading;
-  reading.port = reading.row.port = port;
-  reading.select = select;
-  reading.support = support;
-  return reading;
+  return {.port = port, .select = select, .support = support, .row = {.port = port}};
 }
 
 /// Reads an attribute into `reading`. If that fails, the request is the last of the problems.
@@ -68,6 +62,18 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
   if (further.speeds != nullptr) co_await take(reading, transactor, pma, *further.speeds, any);
 }
 
+/// The number of the ports of a node, without port 0, that were to be read one by one.
+std::size_t external_ports(const PmaNode& node) {
+  return static_cast<std::size_t>(std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; }));
+}
+
+/// Turns the failure of a check_owner() into one of counters that were not read. The node may be well.
+void say_not_read(subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  failure.kind = subnet::Failure::Kind::not_read;
+  if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
+}
+
 class PortReader {
  public:
   PortReader(mad::Transactor& transactor, const subnet::Subnet& subnet, const ReadingPlan& plan, const subnet::SurveyOptions& options)
@@ -82,12 +88,10 @@ class PortReader {
 
   async::Task<PmaReadings> read(std::vector<NodeIndex> nodes) {
     for (const NodeIndex node : nodes) add(node);
-    nodes_.resize(heads_.size());
-    open_.resize(heads_.size(), 1);
-    steps_.reserve(heads_.size());
-    for (std::size_t at = 0; at < heads_.size(); ++at) {
-      survey_.add(heads_[at].port);
-      steps_.push_back({static_cast<std::uint32_t>(at), Step::head});
+    steps_.reserve(visits_.size());
+    for (std::uint32_t at = 0; at < visits_.size(); ++at) {
+      survey_.add(visits_[at].first);
+      steps_.push_back({at, Step::head});
     }
     co_await survey_.run();
     take_failures();
@@ -97,14 +101,16 @@ class PortReader {
  private:
   struct Step {
     enum Kind : std::uint8_t { head, port, owner, clear_all, clear_port };
-    std::uint32_t node;  ///< in nodes_
+    std::uint32_t node;  ///< in visits_
     Kind kind;
     std::uint16_t reading = 0;  ///< in the node's `ports`; of an owner: the number of the end port
     auto operator<=>(const Step&) const = default;
   };
-  struct Head {
+  struct Visit {
     NodeIndex node;
-    PortIndex port;
+    PortIndex first;
+    std::unique_ptr<PmaNode> readings{};  ///< null before the first question, and when handed over
+    std::uint16_t open = 1;               ///< questions that have not ended
   };
 
   void add(NodeIndex at) {
@@ -112,25 +118,20 @@ class PortReader {
     const std::vector<PortIndex> ports = ports_of(at);
     const bool is_switch = of.kind() == subnet::NodeKind::sw;
     if (ports.empty() && (!is_switch || plan_.ports_of)) return;
-    heads_.push_back({at, is_switch ? of.first_port : ports.front()});
+    visits_.push_back({at, is_switch ? of.first_port : ports.front()});
   }
 
   std::vector<PortIndex> ports_of(NodeIndex node) const { return plan_.ports_of ? plan_.ports_of(node) : countable_ports(subnet_, node); }
 
-  /// The readings of a node; none before the first question to it.
   PmaNode& node_at(std::size_t at) {
-    std::unique_ptr<PmaNode>& node = nodes_[at];
-    if (!node) {
-      node = std::make_unique<PmaNode>();
-      node->node = heads_[at].node;
-      node->first = heads_[at].port;
-    }
-    return *node;
+    Visit& visit = visits_[at];
+    if (!visit.readings) visit.readings = std::make_unique<PmaNode>(PmaNode{.node = visit.node, .first = visit.first});
+    return *visit.readings;
   }
 
   void finish_next() {
     PmaNode node = std::move(node_at(finished_));
-    nodes_[finished_++].reset();
+    visits_[finished_++].readings.reset();
     for (const PmaReading& reading : node.ports) note_failed_sets(node.node, subnet_.port(reading.port).number, reading.problems);
     note_failed_sets(node.node, -1, node.clear_problems);
     if (plan_.on_node) return plan_.on_node(std::move(node));
@@ -194,20 +195,20 @@ class PortReader {
         break;
     }
     if (plan_.clear && step.kind != Step::owner) disown_uncleared(node, step);
-    if (--open_[step.node] != 0) return;
+    if (--visits_[step.node].open != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
     if (is_read && plan_.owners != nullptr && add_owners(step.node)) return;
     if (is_read && plan_.clear && (reads_nothing() || node.support.all_port_select()) && add_clears(step.node)) return;
-    while (finished_ < nodes_.size() && open_[finished_] == 0) finish_next();
+    while (finished_ < visits_.size() && visits_[finished_].open == 0) finish_next();
   }
 
   /// Adds a question for each end port at whose LID counters were read. False if there are none.
-  bool add_owners(std::size_t at) {
+  bool add_owners(std::uint32_t at) {
     std::set<PortIndex> ends;
     for_each_reading(node_at(at), [&](const PmaReading& reading) {
       if (reading.known()) ends.insert(subnet_.end_port_of(reading.port));
     });
-    for (const PortIndex end : ends) add_next({static_cast<std::uint32_t>(at), Step::owner, std::uint16_t{subnet_.port(end).number}}, end);
+    for (const PortIndex end : ends) add_next({at, Step::owner, std::uint16_t{subnet_.port(end).number}}, end);
     return !ends.empty();
   }
 
@@ -258,13 +259,13 @@ class PortReader {
   bool are_cleared_at_once(const PmaNode& node) const {
     if (!reads_nothing()) return all_ports_read(subnet_, node);
     const subnet::Node& of = subnet_.node(node.node);
-    const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
+    const std::size_t external = external_ports(node);
     return of.kind() == subnet::NodeKind::sw && node.support.all_port_select() && external > 1 && external >= of.info.num_ports;
   }
 
   /// Adds the questions that clear ports: all of them, or only those that answered. False if there are none. Port 0 of a switch that was
   /// not read is cleared by a Set of its own.
-  bool add_clears(std::size_t at) {
+  bool add_clears(std::uint32_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
     const bool at_once = are_cleared_at_once(node);
@@ -272,24 +273,24 @@ class PortReader {
       if (reads_nothing()) return reading.problems.empty() && (!at_once || reading.select == 0);
       return !at_once && reading.known();
     });
-    if (at_once) add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
+    if (at_once) add_next({at, Step::clear_all}, node.first);
     return at_once || any;
   }
 
   template <class IsWanted>
-  bool add_port_clears(std::size_t at, IsWanted is_wanted) {
+  bool add_port_clears(std::uint32_t at, IsWanted is_wanted) {
     const PmaNode& node = node_at(at);
     bool any = false;
     for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
       if (!is_wanted(node.ports[i])) continue;
-      add_next({static_cast<std::uint32_t>(at), Step::clear_port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
+      add_next({at, Step::clear_port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
       any = true;
     }
     return any;
   }
 
   /// The PMA may refuse only PortSelect 255: single ports are tried next, unless another node has its LID.
-  void clear_one_by_one(std::size_t at) {
+  void clear_one_by_one(std::uint32_t at) {
     PmaNode& node = node_at(at);
     if (node.clear_problems.empty() || is_of_identity(node.clear_problems.back().error.get())) return;
     node.clear_problems.clear();
@@ -297,7 +298,7 @@ class PortReader {
   }
 
   void add_next(Step step, PortIndex port) {
-    ++open_[step.node];
+    ++visits_[step.node].open;
     steps_.push_back(step);
     survey_.add_next(port);
   }
@@ -358,7 +359,9 @@ class PortReader {
       if (plan_.pmas != nullptr) plan_.pmas->add(subnet_, node.node, *support);
     }
     node.support = *support;
-    if (reads_nothing() || !node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
+    const bool is_host = subnet_.node(node.node).kind() != subnet::NodeKind::sw;
+    const bool by_port = plan_.ports == ReadingPlan::Ports::each || (plan_.ports == ReadingPlan::Ports::of_hosts && is_host);
+    if (reads_nothing() || !node.support.all_port_select() || by_port) co_return nullptr;
     PmaReading reading = start(port.index, subnet::all_ports, *support);
     co_await fill(reading, port.transactor, port.path, plan_);
     const MadFailure error = reading.known() ? nullptr : reading.problems.back().error;
@@ -366,11 +369,6 @@ class PortReader {
     if (plan_.clear && node.all->known() && !ports_are_wanted(node))
       node.clear_problems = co_await clear_counters(port, subnet::all_ports, *support, plan_, std::span(&*node.all, 1));
     co_return error;
-  }
-
-  bool is_read_by_port(PortIndex port) const {
-    const bool is_host = subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw;
-    return plan_.ports == ReadingPlan::Ports::each || (plan_.ports == ReadingPlan::Ports::of_hosts && is_host);
   }
 
   bool ports_are_wanted(const PmaNode& node) const {
@@ -419,11 +417,9 @@ class PortReader {
   const subnet::Subnet& subnet_;
   const ReadingPlan& plan_;
   PmaReadings readings_;
-  std::vector<Head> heads_;
-  std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when handed over
-  std::vector<Step> steps_;                      // by question
-  std::vector<std::uint16_t> open_;              // by head: questions that have not ended
-  std::size_t finished_{};                       // nodes that were handed over
+  std::vector<Visit> visits_;  // in the order of the nodes
+  std::vector<Step> steps_;    // by question
+  std::size_t finished_{};     // nodes that were handed over
   std::vector<subnet::Failure> failed_sets_;
   subnet::Survey survey_;
 };
@@ -450,19 +446,15 @@ bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
   if (node.ports.empty()) return node.all && node.all->known();
   const subnet::Node& of = subnet.node(node.node);
   if (of.kind() == subnet::NodeKind::sw && !of.has_switch_info) return false;  // whether port 0 counts is not known
-  const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
-  return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
+  return external_ports(node) >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
 }
 
 std::size_t unread_ports(const subnet::Subnet& subnet, const PmaNode& node) {
   if (node.ports.empty()) return node.any_read() ? 0 : countable_ports(subnet, node.node).size();
   const subnet::Node& of = subnet.node(node.node);
-  std::size_t unread = 0, external = 0;
-  for (const PmaReading& reading : node.ports) {
-    unread += reading.known() ? 0 : 1;
-    external += reading.select != 0 ? 1 : 0;
-  }
-  return unread + (of.kind() == subnet::NodeKind::sw && of.info.num_ports > external ? of.info.num_ports - external : 0);
+  const std::size_t external = external_ports(node);
+  const auto read = static_cast<std::size_t>(std::ranges::count_if(node.ports, &PmaReading::known));
+  return node.ports.size() - read + (of.kind() == subnet::NodeKind::sw && of.info.num_ports > external ? of.info.num_ports - external : 0);
 }
 
 async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/difference.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
@@ -38,11 +39,11 @@ struct PmaProblem {
 
 /// The counters of one port, or the sums of all ports of a node.
 struct PmaReading {
-  PortIndex port = subnet::none;     ///< of all ports together: the port whose PMA was read
-  std::uint8_t select{};             ///< PortSelect: the number of the port, or all_ports
-  PmaSupport support;                ///< of its PMA; empty if the PMA did not answer
-  CounterRow row;                    ///< nothing is known of it where counters were not read
-  std::vector<PmaProblem> problems;  ///< in their order; after a Get of counters has failed, the reading ends
+  PortIndex port = subnet::none;       ///< of all ports together: the port whose PMA was read
+  std::uint8_t select{};               ///< PortSelect: the number of the port, or all_ports
+  PmaSupport support{};                ///< of its PMA; empty if the PMA did not answer
+  CounterRow row{};                    ///< nothing is known of it where counters were not read
+  std::vector<PmaProblem> problems{};  ///< in their order; after a Get of counters has failed, the reading ends
 
   bool known() const { return has_basic() || has_extended(); }
   bool has_basic() const { return (row.known & CounterRow::all_counters & ~std::uint64_t{row.wide}) != 0; }
@@ -51,13 +52,13 @@ struct PmaReading {
 
 struct PmaNode {
   NodeIndex node = subnet::none;
-  PortIndex first = subnet::none;          ///< the port whose PMA got the request for ClassPortInfo
-  std::optional<async::Time> begun;        ///< when the first request was sent
-  PmaSupport support;                      ///< of that PMA; empty if the PMA did not answer
-  std::optional<PmaProblem> problem;       ///< of ClassPortInfo
-  std::optional<PmaReading> all;           ///< of all ports together
-  std::vector<PmaReading> ports;           ///< those that were read one by one, by number
-  std::vector<PmaProblem> clear_problems;  ///< of the one Set for all ports
+  PortIndex first = subnet::none;            ///< the port whose PMA got the request for ClassPortInfo
+  std::optional<async::Time> begun{};        ///< when the first request was sent
+  PmaSupport support{};                      ///< of that PMA; empty if the PMA did not answer
+  std::optional<PmaProblem> problem{};       ///< of ClassPortInfo
+  std::optional<PmaReading> all{};           ///< of all ports together
+  std::vector<PmaReading> ports{};           ///< those that were read one by one, by number
+  std::vector<PmaProblem> clear_problems{};  ///< of the one Set for all ports
 
   /// Whether counters were read, of one port or of all ports together.
   bool any_read() const { return (all && all->known()) || std::ranges::any_of(ports, &PmaReading::known); }
@@ -69,8 +70,6 @@ struct Further {
   bool discard_details{}, error_details{};  ///< PortXmitDiscardDetails, PortRcvErrorDetails
   const StructInfo* speeds{};               ///< PortExtendedSpeedsCounters in this layout; null: it is not read
 };
-
-class KnownPmas;
 
 struct ReadingPlan {
   enum class Counts : std::uint8_t {
@@ -142,6 +141,37 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
 async::Task<mad::Result<CounterRow>> read_row(mad::Transactor& transactor, path::Path pma, std::uint8_t select, unsigned num_ports,
                                               ReadingPlan::Counts counts);
 
+// One attribute of counters, whole, of ports of one PMA. A CounterRow does not hold it: it has the selectors of one of twenty attributes,
+// and its counters by VL, SL and lane.
+
+/// The attribute of one port, or the sum of several (port 255).
+struct PortReading {
+  std::int32_t port{};                           ///< its lowest byte is the PortSelect of the request
+  std::vector<std::uint8_t> bytes;               ///< as many as the structure has
+  async::Time time{};                            ///< when they came; of several ports: the last of them
+  std::shared_ptr<const mad::MadError> error{};  ///< of a request that failed: `bytes` are zeros then
+};
+
+/// Reads `attribute` of each of `ports` from the PMA at `pma`. Answers for another PortSelect are taken too.
+async::Task<std::vector<PortReading>> read_ports(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                 std::vector<std::int32_t> ports);
+
+/// One reading in the place of `ports`, of which there is one at least: each counter is the sum, or the greatest value of its field.
+PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& attribute);
+
+/// Calls `use(field, index)` for each counter of the attribute. The index is 0 for a field that is not an array.
+template <class Use>
+void each_counter(const StructInfo& attribute, Use use) {
+  for (const FieldInfo& field : attribute.fields) {
+    for (std::uint32_t index = 0; !is_selector(field) && index < std::max<std::uint32_t>(field.count, 1); ++index) use(field, index);
+  }
+}
+
+/// The seconds between two readings; absent if there is no earlier one, or if they are not known.
+std::optional<double> seconds_between(const std::optional<PortReading>& before, const PortReading& now);
+/// What a counter has counted between two readings; without an earlier one, only what it holds now.
+CounterChange change_of(const std::optional<PortReading>& before, const PortReading& now, const FieldInfo& counter, std::uint32_t index);
+
 /// Reads, and clears, as `plan` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<NodeIndex> nodes,
                                    ReadingPlan plan, subnet::SurveyOptions options);
@@ -195,8 +225,6 @@ async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& s
 /// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set/set_target.hpp): of another node, or not
 /// answered. Null: no error.
 bool is_of_identity(const mad::MadError* error);
-/// Turns the failure of a check_owner() into one of counters that were not read. The node may be well.
-void say_not_read(subnet::Failure& failure);
 /// The reason why counters were not read, from an error of check_owner(): "LID 5 belongs to 0000:0000:0000:0300 now".
 std::string why_not_read(const mad::MadError& error);
 

@@ -28,8 +28,7 @@ std::vector<CounterInfo> make_counter_infos() {
     info.column = column_of(field.name);
     if (field.name == "port_xmit_wait") info.needs = capability::port_counters_xmit_wait_supported;
     if (field.name == "qp1_dropped") info.needs = capability::is_qp1_drop_supported;
-    info.octets = field.unit == "4 bytes" ? 4 : 0;
-    info.traffic = info.octets != 0 || field.name.view().ends_with("_pkts");
+    info.traffic = columns[info.column].is_traffic();
     return all.emplace_back(info);
   };
   // Bits of reset masks follow the order of the counters. The bits of CounterSelect2 begin at bit 16. The first counter there
@@ -204,30 +203,26 @@ const FieldInfo& CounterRow::field(std::size_t column) const {
 
 const FieldInfo& CounterRow::named_field(std::size_t column) const {
   const Fields& of = fields(column);
-  if (of.counter != nullptr) return of.counter->narrow != nullptr ? *of.counter->narrow : *of.counter->wide;
+  if (of.counter != nullptr) return of.counter->named_field();
   return column >= first_fec && is_of_lanes && of.of_lane != nullptr ? *of.of_lane : *of.of_port;
 }
 
-std::optional<Source> source_of(const StructInfo& attribute) {
-  if (&attribute == &pm::PortCounters::info() || &attribute == &pm::PortCountersExt::info()) return Source::counters;
-  if (&attribute == &pm::PortRcvErrorDetails::info()) return Source::error_details;
-  if (&attribute == &pm::PortXmitDiscardDetails::info()) return Source::discard_details;
-  const bool is_fec = &attribute == &pm::PortExtendedSpeedsCounters::info() || &attribute == &pm::PortExtendedSpeedsCountersRsFec::info();
-  return is_fec ? std::optional(Source::fec) : std::nullopt;
-}
-
 void CounterRow::take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time) {
-  const Source source = source_of(attribute).value();
-  if (source != Source::counters) {
-    source == Source::fec ? take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes)
-                          : take_details(*this, source, bytes);
-    if (error_time == async::Time{}) error_time = time;  // nothing else was read
+  const bool is_extended = &attribute == &pm::PortCountersExt::info();
+  if (is_extended || &attribute == &pm::PortCounters::info()) {
+    take_counters(*this, support, is_extended, bytes);
+    traffic_time = time;
+    if (!is_extended || support.additional()) error_time = time;
     return;
   }
-  const bool is_extended = &attribute == &pm::PortCountersExt::info();
-  take_counters(*this, support, is_extended, bytes);
-  traffic_time = time;
-  if (!is_extended || support.additional()) error_time = time;
+  if (&attribute == &pm::PortRcvErrorDetails::info()) {
+    take_details(*this, Source::error_details, bytes);
+  } else if (&attribute == &pm::PortXmitDiscardDetails::info()) {
+    take_details(*this, Source::discard_details, bytes);
+  } else {
+    take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes);
+  }
+  if (error_time == async::Time{}) error_time = time;  // nothing else was read
 }
 
 }  // namespace ib::counters

@@ -37,12 +37,12 @@ struct CounterInfo {
   std::uint16_t needs{};      ///< bit of the PMA's CapabilityMask that the counter needs; 0 for none
   bool additional{};          ///< `wide` needs CapabilityMask2.IsAdditionalPortCountersExtendedSupported
   bool ietf{};                ///< `wide` needs CapabilityMask.IsExtendedWidthSupported: counters of unicast and multicast packets
-  unsigned octets{};          ///< octets of data per count (IBA 16.1.3.5: 4); 0 if the counter does not count data
   bool traffic{};             ///< counts data or packets without errors; other counters are for errors and waiting
   /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see readings.hpp); 0 if it has none.
   std::uint64_t narrow_reset{}, wide_reset{};
 
-  const FieldInfo& field() const { return wide != nullptr ? *wide : *narrow; }
+  /// The field by which the counter is called: of PortCounters where that has one.
+  const FieldInfo& named_field() const { return narrow != nullptr ? *narrow : *wide; }
 };
 
 using CounterChoice = std::function<bool(const CounterInfo&)>;
@@ -94,7 +94,7 @@ struct Column {
   Meaning meaning{};
   std::string_view treydock{};    ///< in treydock's exporter: "infiniband_switch_port_transmit_data_bytes_total"; empty: it has none
   std::string_view guilbaults{};  ///< in guilbaults' exporter: "infiniband_portxmitdata_total"; empty: it has none
-  std::string_view help{};        ///< what it counts, for people
+  std::string_view help{};        ///< what it counts, for people; of Source::fec a sentence
   std::string_view lane_field{};  ///< of Source::fec, in the layout without RS-FEC: the field that each lane has
 
   constexpr bool is_traffic() const { return meaning == Meaning::data || meaning == Meaning::packets; }
@@ -106,60 +106,51 @@ inline constexpr std::array columns = [] {
   using enum Source;
   using enum Meaning;
   return std::to_array<Column>({
-      {"port_xmit_data", counters, data, "transmit_data_bytes", "portxmitdata", "PortXmitData: data sent"},
-      {"port_rcv_data", counters, data, "receive_data_bytes", "portrcvdata", "PortRcvData: data received"},
-      {"port_xmit_pkts", counters, packets, "transmit_packets", "portxmitpkts", "PortXmitPkts: packets sent"},
-      {"port_rcv_pkts", counters, packets, "receive_packets", "portrcvpkts", "PortRcvPkts: packets received"},
-      {"port_unicast_xmit_pkts", counters, packets, "unicast_transmit_packets", "portunicastxmitpkts",
-       "PortUnicastXmitPkts: unicast packets sent"},
-      {"port_unicast_rcv_pkts", counters, packets, "unicast_receive_packets", "portunicastrcvpkts",
-       "PortUnicastRcvPkts: unicast packets received"},
-      {"port_multicast_xmit_pkts", counters, packets, "multicast_transmit_packets", "portmulticastxmitpkts",
-       "PortMulticastXmitPkts: multicast packets sent"},
-      {"port_multicast_rcv_pkts", counters, packets, "multicast_receive_packets", "portmulticastrcvpkts",
-       "PortMulticastRcvPkts: multicast packets received"},
-      {"symbol_error_counter", counters, error, "symbol_error", "symbolerrorcounter", "SymbolErrorCounter: minor errors of the link"},
+      {"port_xmit_data", counters, data, "transmit_data_bytes", "portxmitdata", "data sent"},
+      {"port_rcv_data", counters, data, "receive_data_bytes", "portrcvdata", "data received"},
+      {"port_xmit_pkts", counters, packets, "transmit_packets", "portxmitpkts", "packets sent"},
+      {"port_rcv_pkts", counters, packets, "receive_packets", "portrcvpkts", "packets received"},
+      {"port_unicast_xmit_pkts", counters, packets, "unicast_transmit_packets", "portunicastxmitpkts", "unicast packets sent"},
+      {"port_unicast_rcv_pkts", counters, packets, "unicast_receive_packets", "portunicastrcvpkts", "unicast packets received"},
+      {"port_multicast_xmit_pkts", counters, packets, "multicast_transmit_packets", "portmulticastxmitpkts", "multicast packets sent"},
+      {"port_multicast_rcv_pkts", counters, packets, "multicast_receive_packets", "portmulticastrcvpkts", "multicast packets received"},
+      {"symbol_error_counter", counters, error, "symbol_error", "symbolerrorcounter", "minor errors of the link"},
       {"link_error_recovery_counter", counters, error, "link_error_recovery", "linkerrorrecoverycounter",
-       "LinkErrorRecoveryCounter: times that the link retrained and came up again"},
-      {"link_downed_counter", counters, error, "link_downed", "linkdownedcounter", "LinkDownedCounter: times that the link went down"},
-      {"port_rcv_errors", counters, error, "receive_errors", "portrcverrors", "PortRcvErrors: packets received with an error"},
+       "times that the link retrained and came up again"},
+      {"link_downed_counter", counters, error, "link_downed", "linkdownedcounter", "times that the link went down"},
+      {"port_rcv_errors", counters, error, "receive_errors", "portrcverrors", "packets received with an error"},
       {"port_rcv_remote_physical_errors", counters, error, "receive_remote_physical_errors", "portrcvremotephysicalerrors",
-       "PortRcvRemotePhysicalErrors: packets received that another port had marked bad"},
+       "packets received that another port had marked bad"},
       {"port_rcv_switch_relay_errors", counters, error, "receive_switch_relay_errors", "",
-       "PortRcvSwitchRelayErrors: packets received that the switch could not forward"},
-      {"port_xmit_discards", counters, error, "transmit_discards", "portxmitdiscards",
-       "PortXmitDiscards: packets not sent, since the port was down or full"},
+       "packets received that the switch could not forward"},
+      {"port_xmit_discards", counters, error, "transmit_discards", "portxmitdiscards", "packets not sent, since the port was down or full"},
       {"port_xmit_constraint_errors", counters, error, "transmit_constraint_errors", "portxmitconstrainterrors",
-       "PortXmitConstraintErrors: packets not sent because of partition or raw filters"},
+       "packets not sent because of partition or raw filters"},
       {"port_rcv_constraint_errors", counters, error, "receive_constraint_errors", "portrcvconstrainterrors",
-       "PortRcvConstraintErrors: packets received and dropped because of partition or raw filters"},
+       "packets received and dropped because of partition or raw filters"},
       {"local_link_integrity_errors", counters, error, "local_link_integrity_errors", "locallinkintegrityerrors",
-       "LocalLinkIntegrityErrors: times that local physical errors passed their threshold"},
+       "times that local physical errors passed their threshold"},
       {"excessive_buffer_overrun_errors", counters, error, "excessive_buffer_overrun_errors", "excessivebufferoverrunerrors",
-       "ExcessiveBufferOverrunErrors: times that buffer overruns passed their threshold"},
-      {"vl15_dropped", counters, error, "vl15_dropped", "vl15dropped", "VL15Dropped: management packets dropped for lack of buffers"},
-      {"port_xmit_wait", counters, error, "transmit_wait", "portxmitwait",
-       "PortXmitWait: ticks in which a packet waited for credits or arbitration"},
-      {"qp1_dropped", counters, error, "qp1_dropped", "", "QP1Dropped: packets to QP1 dropped for lack of buffers"},
+       "times that buffer overruns passed their threshold"},
+      {"vl15_dropped", counters, error, "vl15_dropped", "vl15dropped", "management packets dropped for lack of buffers"},
+      {"port_xmit_wait", counters, error, "transmit_wait", "portxmitwait", "ticks in which a packet waited for credits or arbitration"},
+      {"qp1_dropped", counters, error, "qp1_dropped", "", "packets to QP1 dropped for lack of buffers"},
       {"port_local_physical_errors", error_details, error, "local_physical_errors", "portlocalphysicalerrors",
-       "PortLocalPhysicalErrors: packets received with a physical error"},
+       "packets received with a physical error"},
       {"port_malformed_packet_errors", error_details, error, "malformed_packet_errors", "portmalformedpkterrors",
-       "PortMalformedPktErrors: malformed packets received"},
+       "malformed packets received"},
       {"port_buffer_overrun_errors", error_details, error, "buffer_overrun_errors", "portbufferoverrunerrors",
-       "PortBufferOverrunErrors: packets received for which no buffer was free"},
+       "packets received for which no buffer was free"},
       {"port_dlid_mapping_errors", error_details, error, "dli_mapping_errors", "portdlidmappingerrors",
-       "PortDLIDMappingErrors: packets received whose DLID has no port"},
-      {"port_vl_mapping_errors", error_details, error, "vl_mapping_errors", "", "PortVLMappingErrors: packets received whose SL has no VL"},
-      {"port_looping_errors", error_details, error, "looping_errors", "",
-       "PortLoopingErrors: packets received that would leave by the same port"},
-      {"port_inactive_discards", discard_details, error, "", "portinactivediscards",
-       "PortInactiveDiscards: packets not sent, since the port was not active"},
-      {"port_neighbor_mtu_discards", discard_details, error, "", "portneighbormtudiscards",
-       "PortNeighborMTUDiscards: packets not sent, longer than the MTU"},
+       "packets received whose DLID has no port"},
+      {"port_vl_mapping_errors", error_details, error, "vl_mapping_errors", "", "packets received whose SL has no VL"},
+      {"port_looping_errors", error_details, error, "looping_errors", "", "packets received that would leave by the same port"},
+      {"port_inactive_discards", discard_details, error, "", "portinactivediscards", "packets not sent, since the port was not active"},
+      {"port_neighbor_mtu_discards", discard_details, error, "", "portneighbormtudiscards", "packets not sent, longer than the MTU"},
       {"port_sw_lifetime_limit_discards", discard_details, error, "", "portswlifetimelimitdiscards",
-       "PortSwLifetimeLimitDiscards: packets that waited in the switch for too long"},
+       "packets that waited in the switch for too long"},
       {"port_sw_hoq_limit_discards", discard_details, error, "", "portswhoqlifetimelimitdiscards",
-       "PortSwHOQLifetimeLimitDiscards: packets that waited at the head of a queue for too long"},
+       "packets that waited at the head of a queue for too long"},
       {"port_fec_correctable_block_ctr", fec, correction, "", "", "Blocks that forward error correction corrected.",
        "fec_correctable_block_ctr_lane"},
       {"port_fec_uncorrectable_block_ctr", fec, error, "", "", "Blocks that forward error correction could not correct.",
@@ -180,9 +171,6 @@ constexpr std::size_t column_of(std::string_view field) {
   throw std::invalid_argument("no column has this name");
 }
 
-/// The columns that an attribute fills; absent if it fills none.
-std::optional<Source> source_of(const StructInfo& attribute);
-
 /// What was read of a port. A large fabric has many of them: they are kept small.
 struct CounterRow {
   static constexpr std::uint64_t all_counters = (std::uint64_t{1} << counter_columns) - 1;  ///< in `known`
@@ -198,7 +186,7 @@ struct CounterRow {
   std::uint8_t full_fec{};  ///< bit n: column n of Source::fec, or one of its lanes, holds the greatest value of its field
   bool is_of_lanes{};       ///< the columns of Source::fec are sums of lanes
 
-  /// Takes what an attribute with a Source holds, which came at `time` from a PMA with these capabilities: PortCounters,
+  /// Takes what an attribute of a Source holds, which came at `time` from a PMA with these capabilities: PortCounters,
   /// PortCountersExtended (whose fields go before those of PortCounters), details, or PortExtendedSpeedsCounters in either layout. A
   /// counter that the PMA does not count stays unknown.
   void take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time);

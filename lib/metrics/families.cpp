@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "iba/dialects.hpp"
 
 namespace ib::metrics {
 namespace {
@@ -157,7 +158,8 @@ Family::Family(FamilyGroup of, const FamilyColumn& as)
 Family::Family(FamilyGroup of, std::string_view key, std::size_t counter, WriteItem writer)
     : Family(std::move(of), {key, report::counter(counters::columns[counter].meaning == counters::Meaning::data ? "bytes" : ""),
                              counters::columns[counter].help, writer}) {
-  if (!help.ends_with('.')) help += '.';
+  if (counters::columns[counter].source != counters::Source::fec)
+    help = fmt::format("{}: {}.", dialects_of(counters::CounterRow().named_field(counter)).libibmad, help);
   column = counter;
 }
 

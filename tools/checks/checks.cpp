@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "counters/error_query.hpp"
 #include "counters/readings.hpp"
-#include "counters/thresholds.hpp"
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
 #include "subnet/model/chassis.hpp"

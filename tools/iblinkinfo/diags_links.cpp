@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -30,11 +29,9 @@ namespace ib::tools {
 namespace {
 
 using subnet::Node;
-using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::none;
 using subnet::Port;
-using subnet::PortIndex;
 
 constexpr DiffKey diff_keys[] = {
     {"port", &DiffChecks::ports},
@@ -43,16 +40,19 @@ constexpr DiffKey diff_keys[] = {
     {"nodedesc", &DiffChecks::descriptions},
 };
 
+struct ShownLinks {
+  bool line{};        ///< -l: no headings, a line describes both ends of a link
+  bool additional{};  ///< -p
+  bool down{};        ///< -d: only ports that are down
+  /// --filterdownports: the ports that were down here are not printed if they still are; null: not given
+  const subnet::Subnet* hides_down_of{};
+};
+
 class DiagsLinks {
  public:
-  /// All arguments must outlive the object. `grouping` has the port numbers on the panels of chassis.
-  DiagsLinks(const subnet::Subnet& subnet, const subnet::NodeNameMap& names, const subnet::Grouping& grouping)
-      : subnet_(subnet), names_(names), grouping_(grouping) {}
-
-  bool line = false;                     ///< -l: no headings, a line describes both ends of a link
-  bool additional = false;               ///< -p
-  bool down = false;                     ///< -d: only ports that are down
-  std::function<bool(PortIndex)> hides;  ///< --filterdownports: selects the down ports that are not printed
+  /// All arguments must outlive the object.
+  DiagsLinks(const LibibnetdiscFabric& fabric, const subnet::NodeNameMap& names, const ShownLinks& shown)
+      : subnet_(fabric.subnet), names_(names), shown_(shown), grouping_(subnet::group(fabric.subnet, fabric.order)) {}
 
   /// Prints the lines of the known and wanted ports of a node. Each line begins with `prefix`.
   void node(TextOut& out, NodeIndex at, std::string_view prefix = {}) const {
@@ -60,8 +60,8 @@ class DiagsLinks {
     bool first = true;
     for (unsigned number = 1; number < node.slots && number <= node.info.num_ports; ++number) {
       const Port& of = subnet_.port(node.first_port + number);
-      if (!of.is_known() || (down && of.state() != smp::PortState::down)) continue;
-      if (first && !line) heading(out, at, prefix);
+      if (!of.is_known() || (shown_.down && of.state() != smp::PortState::down)) continue;
+      if (first && !shown_.line) heading(out, at, prefix);
       first = false;
       port(out, node.first_port + number, prefix);
     }
@@ -77,11 +77,13 @@ class DiagsLinks {
 
   void port(TextOut& out, PortIndex at, std::string_view prefix = {}) const {
     const Port& port = subnet_.port(at);
-    if (port.state() == smp::PortState::down && hides && hides(at)) return;
+    if (port.state() == smp::PortState::down && was_down(at)) return;
     const std::string link_text = link(at), far = far_end(at);
     const std::string guid = fmt::format("0x{:016x} ", subnet_.port_guid(at).value);
     const bool is_switch = subnet_.node(port.node).kind() == NodeKind::sw;
-    const std::string begin = line ? fmt::format("{}\"{}\" ", guid, right(name(port.node), 30)) : is_switch ? "      " : "      " + guid;
+    const std::string begin = shown_.line ? fmt::format("{}\"{}\" ", guid, right(name(port.node), 30))
+                              : is_switch ? "      "
+                                          : "      " + guid;
     out.print("{}{}{:6} {:4}[{:>2}] =={}==>  {}", prefix, begin, subnet_.lid(at).value, port.number, external(at), link_text, far);
   }
 
@@ -91,6 +93,13 @@ class DiagsLinks {
   const std::vector<unsigned>& bad_widths() const { return bad_widths_; }
 
  private:
+  bool was_down(PortIndex at) const {
+    if (shown_.hides_down_of == nullptr) return false;
+    const subnet::Subnet& before = *shown_.hides_down_of;
+    const NodeIndex node = before.find_node(subnet_.node_of(at).guid());
+    const PortIndex port = node == none ? node : before.port_of(node, subnet_.port(at).number);
+    return port != none && before.port(port).state() == smp::PortState::down;
+  }
   std::string name(NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
   std::string external(PortIndex at) const {
     const unsigned number = grouping_.external_port[at];
@@ -111,7 +120,7 @@ class DiagsLinks {
     if (port.state() == smp::PortState::down) return text;
     const unsigned width = known ? info.link_width_active : 0U;
     if (!std::has_single_bit(width) || width > widest_code) bad_widths_.push_back(width);
-    return additional ? fmt::format("{} (HOQ:{} VL_Stall:{})", text, info.hoq_life, info.vl_stall_count) : text;
+    return shown_.additional ? fmt::format("{} (HOQ:{} VL_Stall:{})", text, info.hoq_life, info.vl_stall_count) : text;
   }
 
   std::string far_end(PortIndex at) const {
@@ -119,7 +128,7 @@ class DiagsLinks {
     const Port& port = subnet_.port(at);
     if (port.peer == none) return port.state() == smp::PortState::down ? "           [  ] \"\" ( )\n" : "    \"Port not available\"\n";
     const Port& peer = subnet_.port(port.peer);
-    const std::string guid = line ? fmt::format("0x{:016x} ", subnet_.port_guid(port.peer).value) : "";
+    const std::string guid = shown_.line ? fmt::format("0x{:016x} ", subnet_.port_guid(port.peer).value) : "";
     const std::string text = fmt::format("{}{:6} {:4}[{:>2}] \"{}\" ({})\n", guid, subnet_.lid(port.peer).value, peer.number,
                                          external(port.peer), name(peer.node), diags_could_be(subnet_, at));
     if (text.size() > buffer) ++cut_;
@@ -128,7 +137,8 @@ class DiagsLinks {
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;
-  const subnet::Grouping& grouping_;
+  const ShownLinks& shown_;
+  const subnet::Grouping grouping_;  ///< the port numbers on the panels of chassis
   mutable unsigned cut_{};
   mutable std::vector<unsigned> bad_widths_;
 };
@@ -285,9 +295,9 @@ class IblinkinfoDiags final : public Command {
     set.flag("-a --all", scan_.all, "Show all nodes that were found around the node of -S, -G or -D.");
     set.value("-n --hops", "N", "How many hops around that node, or around this host, to sweep.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
-    set.flag("-d --down", down_, "Print only the ports that are down.");
-    set.flag("-l --line", line_, "Print all of a link in its line, without headings.");
-    set.flag("-p --additional", additional_, "Print also HOQLife and VLStallCount.");
+    set.flag("-d --down", shown_.down, "Print only the ports that are down.");
+    set.flag("-l --line", shown_.line, "Print all of a link in its line, without headings.");
+    set.flag("-p --additional", shown_.additional, "Print also HOQLife and VLStallCount.");
     set.text("--load-cache", scan_.file, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
     add_diff(set, diff_);
     set.text("--filterdownports", without_down_, "FILE", "Leave out the ports that were down in this file of ibnetdiscover --cache.");
@@ -299,7 +309,10 @@ class IblinkinfoDiags final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (diff_.file) stored_.load(session.host(), *diff_.file, "diff");
-    if (without_down_) down_before_.load(session.host(), *without_down_, "filterdownports");
+    if (without_down_) {
+      down_before_.load(session.host(), *without_down_, "filterdownports");
+      shown_.hides_down_of = &down_before_.subnet;
+    }
     const std::optional<Guid> wanted = co_await scan_.read(session, fabric_);
     if (wanted) {
       const NodeIndex at = node_of(*wanted);
@@ -310,8 +323,7 @@ class IblinkinfoDiags final : public Command {
       only_node_ = fabric_.subnet.node(at).guid();
     }
     const std::vector<NodeIndex> nodes = shown_nodes(fabric_.subnet, fabric_.order);
-    const subnet::Grouping grouping = subnet::group(fabric_.subnet, fabric_.order);
-    const DiagsLinks links = links_of(fabric_.subnet, grouping);
+    const DiagsLinks links(fabric_, fabric_.names, shown_);
     if (diff_.file) {
       print_differences(emit.text(), links, nodes);
     } else {
@@ -337,27 +349,10 @@ class IblinkinfoDiags final : public Command {
     return nodes;
   }
 
-  DiagsLinks links_of(const subnet::Subnet& subnet, const subnet::Grouping& grouping) const {
-    DiagsLinks links(subnet, fabric_.names, grouping);
-    links.line = line_;
-    links.additional = additional_;
-    links.down = down_;
-    if (without_down_) links.hides = [this, &subnet](PortIndex at) { return was_down(subnet, at); };
-    return links;
-  }
-
-  bool was_down(const subnet::Subnet& subnet, PortIndex at) const {
-    const subnet::Subnet& before = down_before_.subnet;
-    const NodeIndex node = before.find_node(subnet.node_of(at).guid());
-    const PortIndex port = node == none ? node : before.port_of(node, subnet.port(at).number);
-    return port != none && before.port(port).state() == smp::PortState::down;
-  }
-
   /// infiniband-diags compares a single node with itself: the node is printed only if the stored fabric lacks it.
   void print_differences(TextOut& out, const DiagsLinks& is, const std::vector<NodeIndex>& nodes) const {
     if (only_node_ && stored_.subnet.find_node(*only_node_) != none) return;
-    const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_.order);
-    const DiagsLinks was = links_of(stored_.subnet, grouping);
+    const DiagsLinks was(stored_, fabric_.names, shown_);
     const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, stored_.order), {}}, after{fabric_.subnet, nodes, {}};
     for (const NodeDifference& found : differences(before, after, diff_.checks, DiffWay::links)) {
       if (found.after == none) {
@@ -371,10 +366,10 @@ class IblinkinfoDiags final : public Command {
   }
 
   void print_changes(TextOut& out, const DiagsLinks& was, const DiagsLinks& is, const NodeDifference& found) const {
-    if (found.head && !line_) {
+    if (found.head && !shown_.line) {
       was.heading(out, found.before, old_side);
       is.heading(out, found.after, new_side);
-    } else if (!line_ && (found.num_ports || !found.ports.empty())) {
+    } else if (!shown_.line && (found.num_ports || !found.ports.empty())) {
       was.heading(out, found.before);
     }
     if (found.num_ports) {
@@ -387,7 +382,7 @@ class IblinkinfoDiags final : public Command {
     }
   }
 
-  bool line_{}, additional_{}, down_{};
+  ShownLinks shown_;
   std::optional<NodeKind> only_kind_;
   PartialScan scan_;
   DiffOptions diff_{diff_keys, {.ports = true, .states = true}};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -21,9 +22,7 @@
 namespace ib::tools {
 namespace {
 
-using subnet::NodeIndex;
 using subnet::NodeKind;
-using subnet::PortIndex;
 
 struct ShownLinks {
   bool port_guids{}, line{}, additional{}, down{}, up{};
@@ -75,16 +74,10 @@ struct LinkReport final : FabricReport {
   void print_switch(TextOut& out, NodeIndex at) const {
     const subnet::Node& node = fabric.subnet.node(at);
     const std::string guid = to_text(shown.port_guids ? node.info.port_guid : node.guid());
-    bool first = true;
-    for (const PortIndex index : shown_ports(at)) {
-      if (shown.line) {
-        out.print("{} {} {:<40}==> {}\n", guid, name(at), near_end(index), far_end(index));
-        continue;
-      }
-      if (first) out.print("Switch {} {}:\n", guid, name(at));
-      first = false;
-      out.print("   {:<40}==> {}\n", near_end(index), far_end(index));
-    }
+    std::string heading = shown.line ? std::string() : fmt::format("Switch {} {}:\n", guid, name(at));
+    const std::string begin = shown.line ? fmt::format("{} {} ", guid, name(at)) : "   ";
+    for (const PortIndex index : shown_ports(at))
+      out.print("{}{}{:<40}==> {}\n", std::exchange(heading, {}), begin, near_end(index), far_end(index));
   }
 
   std::string near_end(PortIndex index) const {

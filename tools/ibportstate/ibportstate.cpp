@@ -226,7 +226,6 @@ class Ibportstate final : public Command {
     if (operations_.is_query()) {
       PortStateReport report(session.host(), port);
       co_await query(session.stack(), session.stack().transactor(), port, report);
-      if (report.peer) co_await identify(session.stack().transactor(), *report.peer);
       emit(report);
     } else {
       PortSetReport report(session.host(), port);
@@ -251,14 +250,7 @@ class Ibportstate final : public Command {
     }
   }
 
-  /// Reads which node a peer is. It stays unknown if the peer does not answer.
-  static async::Task<> identify(mad::Transactor& transactor, ObservedPort& peer) {
-    const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.node.path);
-    if (node) peer.node_info = *node;
-    peer.description = co_await description_at(transactor, peer.node.path);
-  }
-
-  /// The port at the other end of the link, by a route or by the SA.
+  /// The port at the other end of the link, by a route or by the SA. Its node stays unknown if it does not answer.
   static async::Task<ObservedPort> find_peer(Stack& stack, mad::Transactor& transactor, const ObservedPort& port) {
     const smp::PortInfo info = port.info();
     const unsigned number =
@@ -272,6 +264,9 @@ class Ibportstate final : public Command {
     }
     ObservedPort result({peer.path, stack.manners().name_of(peer.path)}, peer.port);
     result.bytes = wire::packed_vector(peer.info);
+    const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.path);
+    if (node) result.node_info = *node;
+    result.description = co_await description_at(transactor, peer.path);
     co_return result;
   }
 
@@ -381,20 +376,15 @@ class Ibportstate final : public Command {
     port.mlnx_bytes = wire::packed_vector(mlnx);
   }
 
-  /// The node at the other end of the link of port `port` of a switch.
-  static Destination beyond(Host& host, const Destination& node, std::uint8_t port) {
-    path::IbDrPath route = subnet::route_from(node.path);
-    if (node.path.directed() == nullptr) route.dr_slid = host.end_port().lid;
-    const auto longer = route.advance(port);
-    if (!longer) throw DiagsFailure("Too many hops");
-    return {*longer, diags_name(*longer)};
-  }
-
   static async::Task<> diags_query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
     co_await read_all(stack, transactor, port);
     if (!port.is_switch() || port.number == 0 || port.info().port_state != smp::PortState::active) co_return;
     // The peer is looked for only at the end of the route.
-    report.peer.emplace(beyond(stack.host(), port.node, static_cast<std::uint8_t>(port.number)), 0);
+    path::IbDrPath route = subnet::route_from(port.node.path);
+    if (port.node.path.directed() == nullptr) route.dr_slid = stack.host().end_port().lid;
+    const auto longer = route.advance(static_cast<std::uint8_t>(port.number));
+    if (!longer) throw DiagsFailure("Too many hops");
+    report.peer.emplace(Destination{*longer, diags_name(*longer)}, 0);
     report.lacks_peer = true;
     co_await read_node(stack.manners(), transactor, *report.peer);
     report.peer->number = report.peer->node_info->local_port_num;

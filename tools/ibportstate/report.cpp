@@ -19,17 +19,9 @@ namespace {
 using subnet::SettingChange;
 
 // The fields of PortInfo that infiniband-diags shows.
-constexpr std::string_view state_fields[]{"port_state",
-                                          "port_physical_state",
-                                          "lid",
-                                          "master_sm_lid",
-                                          "lmc",
-                                          "link_width_supported",
-                                          "link_width_enabled",
-                                          "link_width_active",
-                                          "link_speed_supported",
-                                          "link_speed_enabled",
-                                          "link_speed_active"};
+constexpr std::string_view state_fields[]{"port_state", "port_physical_state", "lid", "master_sm_lid", "lmc"};
+constexpr std::string_view width_fields[]{"link_width_supported", "link_width_enabled", "link_width_active"};
+constexpr std::string_view speed_fields[]{"link_speed_supported", "link_speed_enabled", "link_speed_active"};
 constexpr std::string_view extended_fields[]{"link_speed_ext_supported", "link_speed_ext_enabled", "link_speed_ext_active"};
 constexpr std::string_view xdr_fields[]{"link_speed_ext_active2", "link_speed_ext_supported2", "link_speed_ext_enabled2"};
 constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_protect_bits"};
@@ -66,15 +58,18 @@ unsigned usable(unsigned enabled, unsigned supported, unsigned all) { return ena
 /// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
 void show_port(TextOut& out, const ObservedPort& at, Keys keys) {
   const smp::PortInfo info = at.info();
-  const StructInfo& all = smp::PortInfo::info();
+  const auto list = [&](std::span<const std::string_view> fields) {
+    out.write(libibmad_listing(at.bytes, smp::PortInfo::info(), fields, keys));
+  };
   out.print("# Port info: {} port {}\n", at.node.name, static_cast<int>(at.number));
-  out.write(libibmad_listing(at.bytes, all, state_fields));
-  if (at.extended_speeds) out.write(libibmad_listing(at.bytes, all, extended_fields));
+  list(state_fields);
+  list(width_fields);
+  list(speed_fields);
+  if (at.extended_speeds) list(extended_fields);
   // Newer than infiniband-diags' ibportstate.
   const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
-  if (xdr) out.write(libibmad_listing(at.bytes, all, xdr_fields));
-  if (at.is_switch() && at.number != 0) return;
-  out.write(libibmad_listing(at.bytes, all, m_key_fields, keys));
+  if (xdr) list(xdr_fields);
+  if (!at.is_switch() || at.number == 0) list(m_key_fields);
 }
 
 void show_mlnx(TextOut& out, const ObservedPort& at) {
@@ -187,10 +182,7 @@ void PortSetReport::visit(report::Sink& sink) const {
 }
 
 void PortSetReport::text(TextOut& out) const {
-  if (needless) {
-    out.write("The port is not disabled: there is nothing to do\n");
-    return;
-  }
+  if (needless) return out.write("The port is not disabled: there is nothing to do\n");
   if (!dry_run) return;
   out.print("# Would set on {}\n", place_of(port));
   for (const SettingChange& change : changes) {
@@ -212,10 +204,7 @@ void PortSetReport::diags_text(TextOut& out) const {
   if (port.bytes.empty()) return;
   show_port(out, port, options.keys);
   show_mlnx(out, port);
-  if (needless) {
-    out.write("Port is already in enable state\n");
-    return;
-  }
+  if (needless) return out.write("Port is already in enable state\n");
   if (disables) out.write("Disable may be irreversible\n");
   if (mlnx_after) {
     out.write("\nAfter MLNXExtendedPortInfo set:\n");

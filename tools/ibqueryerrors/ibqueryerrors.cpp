@@ -46,8 +46,8 @@ class GrowthReport final : public FabricReport {
     if (!fabric.subnet.ports().empty()) {
       counters::PortChanges example;
       example.port = 0;
-      for (const FieldInfo* counter : {&counters::error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
-        example.changes.push_back({.counter = counter});
+      for (const char* name : {"symbol_error_counter", "port_xmit_data"})
+        example.changes.push_back({.counter = counters::find_counter(name)->narrow});
       report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
     }
     visit(sink, grown_ports_);

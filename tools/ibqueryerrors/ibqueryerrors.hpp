@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "async/task.hpp"
@@ -92,9 +91,8 @@ struct ErrorReport : FabricReport {
   void reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const;
   std::string errors_text(const counters::PmaReading& reading) const;
   std::string external(PortIndex port) const;
-  void visit_all_ports(report::Sink& sink, const counters::PmaReading* all) const;
-  void visit_port(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const;
-  void visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const;
+  void visit_node(report::Sink& sink, const counters::PmaNode& node) const;
+  void visit_counters(report::Sink& sink, const counters::CounterRow& row) const;
   void visit_example(report::Sink& sink) const;
 };
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The text, in the layout of infiniband-diags. Its dialect has its own forms of GUIDs and names in it.
+// Ports with errors: the text, in the layout of infiniband-diags, whose dialect has its own forms of GUIDs and names in it; JSON; and a
+// table of what is known of the port, its counters in words, and a column for each counter.
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
+#include "report/sink.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
@@ -24,25 +28,104 @@
 namespace ib::tools::ibqueryerrors {
 namespace {
 
+/// The columns of a row that are known and that `is_wanted`, a predicate of counters::Column, selects.
+template <class IsWanted>
+std::vector<std::size_t> known_columns(const counters::CounterRow& row, IsWanted is_wanted) {
+  std::vector<std::size_t> found;
+  for (std::size_t column = 0; column < counters::columns.size(); ++column) {
+    if (row.is_known(column) && std::invoke(is_wanted, counters::columns[column])) found.push_back(column);
+  }
+  return found;
+}
+std::vector<std::size_t> known_columns(const counters::CounterRow& row, counters::Source source) {
+  return known_columns(row, [source](const counters::Column& column) { return column.source == source; });
+}
+
 /// " [PortInactiveDiscards == 3]" for each counter of details that is not zero.
 std::string details_text(const counters::CounterRow& row, counters::Source source) {
   std::string text;
-  for (std::size_t column = 0; column < counters::columns.size(); ++column) {
-    if (counters::columns[column].source == source && row.value(column) != 0)
-      text += fmt::format(" [{} == {}]", dialects_of(row.field(column)).libibmad, row.value(column));
+  for (const std::size_t column : known_columns(row, source)) {
+    if (row.value(column) != 0) text += fmt::format(" [{} == {}]", dialects_of(row.field(column)).libibmad, row.value(column));
   }
   return text;
 }
 
-std::string traffic_text(const counters::PmaReading& reading, bool with_zeros) {
+std::string traffic_text(const counters::CounterRow& row, bool with_zeros) {
   std::string text;
-  for (const counters::CounterInfo& counter : counters::counter_infos()) {
-    if (!counter.traffic) continue;
-    const std::optional<std::uint64_t> value = reading.row.count(counter.column);
-    if (!value || (*value == 0 && !with_zeros)) continue;
-    text += fmt::format(" [{} == {} ({})]", libibmad_name(counter), *value, human_count(*value, counter.octets != 0));
+  for (const std::size_t column : known_columns(row, &counters::Column::is_traffic)) {
+    const std::uint64_t value = row.value(column);
+    if (value == 0 && !with_zeros) continue;
+    const bool is_data = counters::columns[column].meaning == counters::Meaning::data;
+    text += fmt::format(" [{} == {} ({})]", dialects_of(row.named_field(column)).libibmad, value, human_count(value, is_data));
   }
   return text;
+}
+
+void visit_count(report::Sink& sink, const counters::CounterRow& row, std::size_t column) {
+  sink.value("counter", counters::columns[column].field);
+  sink.value("count", row.value(column), report::counter(row.field(column).unit));
+}
+
+void visit_counts(report::Sink& sink, std::string_view key, const counters::CounterRow& row, const std::vector<std::size_t>& columns) {
+  sink.objects(key, columns, [&](std::size_t column) { visit_count(sink, row, column); });
+}
+
+void visit_errors(report::Sink& sink, std::string_view key, const QueryOptions& wanted, const counters::CounterRow& row) {
+  sink.objects(key, wanted.errors_of(row), [&](std::size_t error) {
+    visit_count(sink, row, error);
+    sink.value("threshold", wanted.threshold_of(counters::columns[error].field));
+    sink.value("saturated", row.is_full(error));
+  });
+}
+
+/// The columns of details that are known, those of discards first.
+std::vector<std::size_t> details_of(const counters::CounterRow& row) {
+  std::vector<std::size_t> details = known_columns(row, counters::Source::discard_details);
+  std::ranges::copy(known_columns(row, counters::Source::error_details), std::back_inserter(details));
+  return details;
+}
+
+using report::Cell;
+using Columns = std::vector<report::Column<ErrorLine>>;
+
+/// "SymbolErrorCounter 12, PortRcvErrors 3": those of `columns` that are not 0, in the order of all columns.
+std::string words_of(const counters::CounterRow& row, std::vector<std::size_t> columns) {
+  std::ranges::sort(columns);
+  std::string words;
+  for (const std::size_t column : columns) {
+    if (row.value(column) == 0) continue;
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", dialects_of(row.named_field(column)).libibmad, row.value(column));
+  }
+  return words;
+}
+
+Cell errors_cell(const ErrorLine& line) {
+  const QueryOptions& wanted = line.report->wanted;
+  return report::Nested{words_of(line.counts, wanted.errors_of(line.counts)),
+                        [&](report::Sink& sink, std::string_view key) { visit_errors(sink, key, wanted, line.counts); }};
+}
+
+Cell details_cell(const ErrorLine& line) {
+  return report::Nested{words_of(line.counts, details_of(line.counts)), [&line](report::Sink& sink, std::string_view key) {
+                          visit_counts(sink, key, line.counts, details_of(line.counts));
+                        }};
+}
+
+/// A column for each counter that is read. Usual ones are data, and without errors packets too.
+void add_counters(Columns& to, const QueryOptions& wanted) {
+  const counters::CounterRow any;
+  for (std::size_t at = 0; at < counters::columns.size(); ++at) {
+    const counters::Column& of = counters::columns[at];
+    const bool is_read = of.source == counters::Source::counters
+                             ? (of.is_traffic() ? wanted.data || wanted.data_only : !wanted.data_only)
+                             : of.source != counters::Source::fec && wanted.details && !wanted.data_only;
+    if (!is_read) continue;
+    const counters::CounterInfo* counter = counters::find_counter(of.field);
+    const FieldInfo& field = any.named_field(at);
+    const bool is_usual = of.is_traffic() && counter->narrow != nullptr && (wanted.data_only || of.meaning == counters::Meaning::data);
+    to.push_back({{.key = of.field, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = is_usual},
+                  [at](const ErrorLine& line) { return report::cell(line.counts.count(at)); }});
+  }
 }
 
 }  // namespace
@@ -153,8 +236,8 @@ void ErrorReport::reading_text(TextOut& out, const counters::PmaNode& node, cons
   if (all && of.kind() != subnet::NodeKind::sw) return;
   const Guid at = wanted.data_only ? of.guid() : fabric.subnet.port_guid(reading.port);
   const std::string select = all ? "ALL" : std::to_string(reading.select);
-  const std::string counts =
-      wanted.data_only ? traffic_text(reading, true) : errors_text(reading) + (wanted.data ? traffic_text(reading, false) : std::string());
+  const std::string counts = wanted.data_only ? traffic_text(reading.row, true)
+                                              : errors_text(reading) + (wanted.data ? traffic_text(reading.row, false) : std::string());
   out.print("   GUID {} port {}:{}\n", guid(at), select, counts);
   if (wanted.report_port && !all)
     out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", fabric.subnet.lid(reading.port).value, reading.select,
@@ -202,6 +285,90 @@ void ErrorReport::text(TextOut& out) const {
   out.write("## Suppressed:");
   for (const std::string& counter : wanted.suppressed) out.print(" {}", counter);
   out.write("\n");
+}
+
+void visit_summary(report::Sink& sink, const counters::ErrorSummary& summary) {
+  sink.value("nodes_checked", summary.nodes);
+  sink.value("nodes_bad", summary.bad_nodes);
+  sink.value("ports_checked", summary.ports);
+  sink.value("ports_bad", summary.bad_ports);
+}
+
+void ErrorReport::visit_counters(report::Sink& sink, const counters::CounterRow& row) const {
+  if (!wanted.data_only) visit_errors(sink, "errors", wanted, row);
+  if (wanted.details) visit_counts(sink, "details", row, details_of(row));
+  if (wanted.data || wanted.data_only) visit_counts(sink, "traffic", row, known_columns(row, &counters::Column::is_traffic));
+}
+
+void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
+  visit_names(sink, node.node);
+  if (node.all && is_reported(*node.all)) {
+    sink.begin_object("all_ports");
+    visit_counters(sink, node.all->row);
+    sink.end_object();
+  } else {
+    sink.null_object("all_ports", [this](report::Sink& unknown) {
+      if (!wanted.data_only) unknown.null("errors");
+      if (wanted.details) unknown.null("details");
+      if (wanted.data || wanted.data_only) unknown.null("traffic");
+    });
+  }
+  sink.begin_array("ports");
+  each_reported_port(node, [&](const counters::PmaReading& reading) {
+    sink.begin_object();
+    visit_port_members(sink, reading.port);
+    visit_counters(sink, reading.row);
+    sink.end_object();
+  });
+  sink.end_array();
+}
+
+/// Writes the members of a node with a port of which all counters are known, and are errors.
+void ErrorReport::visit_example(report::Sink& sink) const {
+  QueryOptions every = wanted;
+  every.suppressed.clear();
+  every.thresholds = {};
+  counters::PmaReading reading;
+  reading.port = 0;
+  reading.row.known = ~std::uint64_t{0};
+  reading.row.counters.fill(1);
+  counters::PmaNode node;
+  node.node = fabric.subnet.port(reading.port).node;
+  node.ports.push_back(reading);
+  ErrorReport(fabric, every).visit_node(sink, node);
+}
+
+void ErrorReport::visit(report::Sink& sink) const {
+  sink.begin_array("nodes");
+  if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_example(to); });
+  for (const counters::PmaNode& node : readings.nodes) {
+    const bool reported = (node.all && is_reported(*node.all)) ||
+                          std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_reported(reading); });
+    if (!reported) continue;
+    sink.begin_object();
+    visit_node(sink, node);
+    sink.end_object();
+  }
+  sink.end_array();
+  visit_summary(sink, summary);
+  sink.objects("thresholds", wanted.thresholds.all(), [&](const counters::ErrorThresholds::Threshold& threshold) {
+    sink.value("counter", threshold.counter->name);
+    sink.value("threshold", threshold.value);
+  });
+  sink.array("suppressed", wanted.suppressed, [&](const std::string& counter) {
+    const auto is_called = [&counter](const FieldInfo& field) { return dialects_of(field).libibmad == counter; };
+    const auto field = std::ranges::find_if(pm::PortCounters::info().fields, is_called);
+    sink.value({}, field->name);
+  });
+  visit_failures(sink);
+}
+
+Columns error_columns(const QueryOptions& wanted) {
+  Columns columns = listed_columns_of<ErrorLine>({"node_description", "port_num", "peer.node_description", "peer.port_num"});
+  if (!wanted.data_only) columns.push_back({{.key = "errors", .heading = "ERRORS", .usual = true}, errors_cell});
+  if (wanted.details && !wanted.data_only) columns.push_back({{.key = "details", .heading = "DETAILS", .usual = true}, details_cell});
+  add_counters(columns, wanted);
+  return columns;
 }
 
 }  // namespace ib::tools::ibqueryerrors

@@ -71,7 +71,7 @@ struct DevicesReport : Report {
       for (const ListedDevice& shown : devices) all.insert(all.end(), shown.ports.begin(), shown.ports.end());
       return all;
     };
-    emit_either(emit, options, *this, "ports", sys::listed_end_port_columns(), ports, file);
+    emit_either(emit, options, *this, "ports", sys::listed_end_port_columns(), ports);
   }
 
  private:

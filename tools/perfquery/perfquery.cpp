@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "counters/readings.hpp"
@@ -14,6 +15,7 @@
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
+#include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
@@ -57,14 +59,6 @@ async::Task<PortNumbers> every_port(Stack& stack, mad::Transactor& smps, const D
   PortNumbers ports;
   for (int port = first; port <= std::min<int>(info.num_ports, 254); ++port) ports.push_back(port);
   co_return ports;
-}
-
-/// Throws Error for the counters of another port than the requested one.
-void check_select(const counters::PortReading& reading, const Destination& node) {
-  const std::uint8_t select = reading.bytes[1];  // of all attributes of a port
-  if (select != static_cast<std::uint8_t>(reading.port))
-    throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", mad::target_text(node.path),
-                            reading.port, select));
 }
 
 async::Task<> reset_ports(Stack& stack, const CountersReport& report, const PortNumbers& ports, std::uint64_t mask) {
@@ -239,16 +233,16 @@ class Perfquery : public Command {
 
   async::Task<> watch(Stack& stack, CountersReport& report, Emit& emit) {
     if (emit.json()) path::visit(emit.sink(), "path", report.node.path);
-    WatchedNode watched;
-    const auto once = [&](Round round) { return watch_once(stack, report, emit, watched, std::move(round)); };
+    const auto once = [&](Round round) { return watch_once(stack, report, emit, std::move(round)); };
     co_await repeat(stack, emit, interval_, once);
   }
 
-  async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
-    if (watched.is_lost) report.node = co_await find_again(stack, target_, report.node, watched);
+  async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, Round round) {
+    if (is_lost_) co_await find_again(stack, report.node);
     report.ports.clear();
     co_await read(stack, report, emit);
-    const std::shared_ptr<const Error> why = co_await check_owner(stack, report.node, watched);
+    const std::shared_ptr<const Error> why = co_await check_owner(stack, report.node);
+    is_lost_ = why != nullptr;
     if (why) {
       stack.host().report(*why);
       emit.raise(Exit::incomplete);
@@ -258,11 +252,48 @@ class Perfquery : public Command {
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
     for (const counters::PortReading& now : report.ports) {
-      const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().expected_node_guid;
-      reading.before.push_back(std::exchange(watched.last[{node, now.port}], now));
+      const Guid node = watched_ ? watched_->node_guid : report.node.path.ib().expected_node_guid;
+      reading.ports.push_back({now, std::exchange(last_[{node, now.port}], now)});
     }
     emit(reading);
     emit.flush();  // at once
+  }
+
+  /// Checks that the node at the end of the path is the watched one (counters/readings.hpp). Returns null if it is, or if SMPs do not go
+  /// there.
+  async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node) {
+    mad::Transactor* smps = owner_transactor(stack);
+    if (smps == nullptr || !subnet::takes_smps(node.path)) co_return nullptr;
+    std::string why = "the node at the end of the path is not known to be the one of TARGET";
+    if (watched_) {
+      const auto error = co_await counters::check_owner(*smps, node.path, counters::owner_of(*watched_));
+      if (!error) co_return nullptr;
+      why = counters::why_not_read(*error);
+    } else {
+      const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
+      if (found) watched_ = *found;
+      if (found) co_return nullptr;
+    }
+    co_return std::make_shared<Error>(fmt::format("{}: the counters are not read", why));
+  }
+
+  /// Looks for the node that is watched by its port GUID; before it has answered, for TARGET. `node` stays where the SA does not know it,
+  /// or none answers.
+  async::Task<> find_again(Stack& stack, Destination& node) const {
+    stack.resolver().clear();
+    Target wanted = target_;
+    if (watched_) {
+      path::IbPath to;
+      to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), watched_->port_guid);
+      wanted.path = to;
+    }
+    try {
+      node = co_await stack.manners().gmp_node(wanted);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      stack.host().log().warning(fmt::format("The node is not found again: {}", error.message()));
+    }
   }
 
   /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
@@ -274,7 +305,10 @@ class Perfquery : public Command {
         if (reading.error && reading.error->status() != 0)
           reading.error->raise_with(fmt::format("Failed trying to get PM information for port {}", reading.port));
         if (reading.error) reading.error->raise();
-        check_select(reading, report.node);
+        const std::uint8_t select = reading.bytes[1];  // of all attributes of a port
+        if (select != static_cast<std::uint8_t>(reading.port))
+          throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}",
+                                  mad::target_text(report.node.path), reading.port, select));
         report.ports.push_back(std::move(reading));
         has_read_ = true;
       } catch (const Error& failure) {
@@ -325,22 +359,18 @@ class Perfquery : public Command {
   async::Task<> read_as_diags(Stack& stack, CountersReport& report, Emit& emit) const {
     std::vector<counters::PortReading> readings =
         co_await counters::read_ports(stack.transactor(), report.node.path, report.info, chosen_.numbers);
+    const bool counts_wait = (report.support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0;
     for (counters::PortReading& reading : readings) {
       if (reading.error && !chosen_.summed) emit.so_far(report);
       if (reading.error) stack.manners().give_up(reading.error, report.set.cannot_read());
-      clear_uncounted(report, reading.bytes);
+      if (&report.info == &pm::PortCounters::info() && !counts_wait) {  // 0 is shown for it
+        const FieldInfo* wait = find_field(report.info, "port_xmit_wait");
+        wire::set_bits(reading.bytes, wait->bit_offset, wait->bits, 0);
+      }
       report.ports.push_back(std::move(reading));
     }
     if (chosen_.summed) report.ports.assign(1, counters::sum_of(report.ports, report.info));
     emit(report);
-  }
-
-  /// Shows 0 for PortXmitWait where the PMA does not count it.
-  static void clear_uncounted(const CountersReport& report, MutableBytes bytes) {
-    const bool counts_wait = (report.support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0;
-    if (&report.info != &pm::PortCounters::info() || counts_wait) return;
-    const FieldInfo* wait = find_field(report.info, "port_xmit_wait");
-    wire::set_bits(bytes, wait->bit_offset, wait->bits, 0);
   }
 
   /// The counters to reset where the command line does not say: all that infiniband-diags knows.
@@ -371,6 +401,10 @@ class Perfquery : public Command {
   bool as_diags_{};
   ChosenPorts chosen_;  ///< what comes of -a, -l and PORT
   bool has_read_{};     ///< a port was read
+  // With --interval:
+  std::optional<smp::NodeInfo> watched_;  ///< absent until the node has answered
+  bool is_lost_{};                        ///< it did not answer at the end of the path in the last round
+  std::map<std::pair<Guid, std::int32_t>, std::optional<counters::PortReading>> last_;  ///< by node and port
 };
 
 /// ibswportwatch: perfquery of one port until Ctrl-C.

@@ -6,62 +6,50 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "base/split.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/libibmad_text.hpp"
-#include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
-#include "sa/resolve.hpp"
-#include "subnet/set/set_target.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/shared/attribute_text.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools::perfquery {
 namespace {
 
 constexpr CounterSet sets[]{
-    {{}, pm::PortCounters::info, "PortCounters", ""},
-    {"-x --extended", pm::PortCountersExt::info, "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
-    {"-X --xmtsl", pm::PortXmitDataSL::info, "PortXmitDataSL", "Show the data that was sent, by SL."},
-    {"-S --rcvsl", pm::PortRcvDataSL::info, "PortRcvDataSL", "Show the data that was received, by SL."},
-    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "PortXmitDiscardDetails", "Show why packets were discarded before they were sent."},
-    {"-E --rcverr", pm::PortRcvErrorDetails::info, "PortRcvErrorDetails", "Show details of receive errors."},
-    {"-T --extended_speeds --extended-speeds", pm::PortExtendedSpeedsCounters::info, "PortExtendedSpeedsCounters",
+    {{}, pm::PortCounters::info, ""},
+    {"-x --extended", pm::PortCountersExt::info, "Show PortCountersExtended: 64 bits each."},
+    {"-X --xmtsl", pm::PortXmitDataSL::info, "Show the data that was sent, by SL."},
+    {"-S --rcvsl", pm::PortRcvDataSL::info, "Show the data that was received, by SL."},
+    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "Show why packets were discarded before they were sent."},
+    {"-E --rcverr", pm::PortRcvErrorDetails::info, "Show details of receive errors."},
+    {"-T --extended_speeds --extended-speeds", pm::PortExtendedSpeedsCounters::info,
      "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
-    {"--oprcvcounters", pm::PortOpRcvCounters::info, "PortOpRcvCounters", "Show what was received, by operation code."},
-    {{"-F --flow --flowctlcounters", "--flowctlcounters"},
-     pm::PortFlowCtlCounters::info,
-     "PortFlowCtlCounters",
-     "Show flow control packets."},
-    {"--vloppackets", pm::PortVLOpPackets::info, "PortVLOpPackets", "Show packets received, by operation code and VL."},
-    {"--vlopdata", pm::PortVLOpData::info, "PortVLOpData", "Show data received, by operation code and VL."},
+    {"--oprcvcounters", pm::PortOpRcvCounters::info, "Show what was received, by operation code."},
+    {{"-F --flow --flowctlcounters", "--flowctlcounters"}, pm::PortFlowCtlCounters::info, "Show flow control packets."},
+    {"--vloppackets", pm::PortVLOpPackets::info, "Show packets received, by operation code and VL."},
+    {"--vlopdata", pm::PortVLOpData::info, "Show data received, by operation code and VL."},
     {{"--vl-xmit-errs --vlxmitflowctlerrors", "--vlxmitflowctlerrors"},
      pm::PortVLXmitFlowCtlUpdateErrors::info,
-     "PortVLXmitFlowCtlUpdateErrors",
      "Show flow control updates that failed, by VL."},
     {{"--vl-xmit-wait --vlxmitcounters", "--vlxmitcounters"},
      pm::PortVLXmitWaitCounters::info,
-     "PortVLXmitWaitCounters",
      "Show for how many ticks data had to wait, by VL."},
     {{"--vl-congestion --swportvlcong", "--swportvlcong"},
      pm::SwPortVLCongestion::info,
-     "SwPortVLCongestion",
      "Show discards by congestion at a switch port, by VL."},
-    {"--rcvcc", pm::PortRcvConCtrl::info, "PortRcvConCtrl", "Show congestion notices received."},
-    {"--slrcvfecn", pm::PortSLRcvFecn::info, "PortSLRcvFECN", "Show FECNs received, by SL."},
-    {"--slrcvbecn", pm::PortSLRcvBecn::info, "PortSLRcvBECN", "Show BECNs received, by SL."},
-    {"--xmitcc", pm::PortXmitConCtrl::info, "PortXmitConCtrl", "Show for how long congestion kept data back."},
-    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "PortVLXmitTimeCong", "Show for how long congestion kept data back, by VL."},
-    {"-c --smplctl", pm::PortSamplesCtl::info, "PortSamplesControl", "Show how sampling is set up."},
+    {"--rcvcc", pm::PortRcvConCtrl::info, "Show congestion notices received."},
+    {"--slrcvfecn", pm::PortSLRcvFecn::info, "Show FECNs received, by SL."},
+    {"--slrcvbecn", pm::PortSLRcvBecn::info, "Show BECNs received, by SL."},
+    {"--xmitcc", pm::PortXmitConCtrl::info, "Show for how long congestion kept data back."},
+    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "Show for how long congestion kept data back, by VL."},
+    {"-c --smplctl", pm::PortSamplesCtl::info, "Show how sampling is set up."},
 };
 
 constexpr std::size_t most_ports = 256;
@@ -79,12 +67,12 @@ bool CounterSet::is_sampling() const { return &info() == &pm::PortSamplesCtl::in
 std::string CounterSet::cannot_read() const {
   if (is_basic()) return is_extended() ? "perfextquery" : "perfquery";
   if (is_sampling()) return "sampctlquery";
-  return fmt::format("cannot query {}", title);
+  return fmt::format("cannot query {}", info().title);
 }
 
 std::string CounterSet::cannot_reset() const {
   if (is_basic()) return is_extended() ? "perf ext reset" : "perf reset";
-  return fmt::format("cannot reset {}", title);
+  return fmt::format("cannot reset {}", info().title);
 }
 
 std::span<const CounterSet> counter_sets() { return sets; }
@@ -167,9 +155,9 @@ std::vector<std::string_view> CountersReport::extended_fields() const {
 std::string CountersReport::title() const {
   if (set.is_extended()) return "Port extended counters";
   if (set.is_basic()) return "Port counters";
-  if (set.is_sampling()) return std::string(set.title);
+  if (set.is_sampling()) return "PortSamplesControl";
   const bool rs_fec = &info == &pm::PortExtendedSpeedsCountersRsFec::info();
-  return fmt::format("{}{} counters", set.title, rs_fec ? " with RS-FEC Active" : "");
+  return fmt::format("{}{} counters", set.info().title, rs_fec ? " with RS-FEC Active" : "");
 }
 
 std::string CountersReport::capabilities() const {
@@ -180,9 +168,9 @@ std::string CountersReport::capabilities() const {
 
 /// Calls `use` with the field of each counter that is shown, its index, and what it has counted.
 template <class Use>
-void WatchReport::each_counter(std::size_t at, Use use) const {
-  counters::each_counter(now.info, [&](const FieldInfo& field, std::uint32_t index) {
-    const counters::CounterChange change = counters::change_of(before[at], now.ports[at], field, index);
+void WatchReport::each_counter(const WatchedPort& port, Use use) const {
+  counters::each_counter(of.info, [&](const FieldInfo& field, std::uint32_t index) {
+    const counters::CounterChange change = counters::change_of(port.before, port.now, field, index);
     if (is_shown(field, change)) use(field, field.count > 1 ? std::optional(index) : std::nullopt, change);
   });
 }
@@ -195,9 +183,9 @@ bool WatchReport::is_shown(const FieldInfo& field, const counters::CounterChange
 
 void WatchReport::text(TextOut& out) const {
   constexpr std::size_t column = 33;
-  for (std::size_t at = 0; at < now.ports.size(); ++at) {
-    out.print("# Port counters: {} port {}\n", now.place(), now.ports[at].port);
-    each_counter(at, [&](const FieldInfo& field, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
+  for (const WatchedPort& port : ports) {
+    out.print("# Port counters: {} port {}\n", of.place(), port.now.port);
+    each_counter(port, [&](const FieldInfo& field, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
       std::string name = styled_name(field, NameStyle::iba);
       if (index) name += fmt::format("[{}]", *index);
       out.write(growth_line(fmt::format("{:.<{}}", name, column), change));
@@ -207,60 +195,17 @@ void WatchReport::text(TextOut& out) const {
 
 void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
-  sink.value("attribute", now.info.iba_name);
-  sink.begin_array("ports");
-  for (std::size_t at = 0; at < now.ports.size(); ++at) {
-    sink.begin_object();
-    sink.value("port_num", now.ports[at].port);
-    sink.value("seconds", counters::seconds_between(before[at], now.ports[at]));
+  sink.value("attribute", of.info.iba_name);
+  sink.objects("ports", ports, [&](const WatchedPort& port) {
+    sink.value("port_num", port.now.port);
+    sink.value("seconds", counters::seconds_between(port.before, port.now));
     sink.begin_array("counters");
-    each_counter(at, [&](const FieldInfo&, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
+    each_counter(port, [&](const FieldInfo&, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
       visit_growth(sink, change, {.has_index = true, .index = index});
     });
     sink.end_array();
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   sink.end_object();
-}
-
-async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched) {
-  mad::Transactor* smps = owner_transactor(stack);
-  if (smps == nullptr || !subnet::takes_smps(node.path)) co_return nullptr;
-  std::shared_ptr<const mad::MadError> error;
-  if (watched.node) {
-    error = co_await counters::check_owner(*smps, node.path, counters::owner_of(*watched.node));
-  } else {
-    const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
-    if (found) watched.node = *found;
-    if (!found) error = found.shared_error();
-  }
-  watched.is_lost = error != nullptr;
-  if (!error) co_return nullptr;
-  const bool was_known = watched.node.has_value();
-  const std::string why =
-      was_known ? counters::why_not_read(*error) : "the node at the end of the path is not known to be the one of TARGET";
-  co_return std::make_shared<Error>(fmt::format("{}: the counters are not read", why));
-}
-
-async::Task<Destination> find_again(Stack& stack, const Target& target, Destination last, const WatchedNode& watched) {
-  stack.resolver().clear();
-  try {
-    if (!watched.node) {
-      Destination found = co_await stack.manners().gmp_node(target);
-      co_return found;
-    }
-    path::IbPath to;
-    to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), watched.node->port_guid);
-    const path::Path wanted = to;
-    const path::Path found = co_await stack.gmp_path(&wanted);
-    co_return Destination{found, to_text(found)};
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error& error) {
-    stack.host().log().warning(fmt::format("The node is not found again: {}", error.message()));
-  }
-  co_return last;
 }
 
 }  // namespace ib::tools::perfquery

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,29 +12,21 @@
 #include <vector>
 
 #include "counters/difference.hpp"
-#include "counters/port_readings.hpp"
+#include "counters/error_query.hpp"
+#include "counters/readings.hpp"
 #include "counters/row.hpp"
-#include "counters/thresholds.hpp"
-#include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
-#include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/frame/stack.hpp"
 #include "tools/shared/interval.hpp"
-
-namespace ib::tools {
-struct CommonOptions;
-}
 
 namespace ib::tools::perfquery {
 
-/// The words for an attribute of counters, which the parts counters and details of a snapshot have too.
+/// An attribute of counters, which the parts counters and details of a snapshot have too.
 struct CounterSet {
   Spelling spelling;  ///< of its option; empty: PortCounters, which is what is shown by default
   const StructInfo& (*info)();
-  std::string_view title;  ///< in its headings and complaints
   std::string_view help;
 
   /// PortCounters and PortCountersExtended: their headings describe the PMA, and they are shown of several ports.
@@ -83,36 +73,27 @@ struct CountersReport final : Report {
   std::string capabilities() const;
 };
 
-/// One reading. In JSON an element of the list that is open.
+struct WatchedPort {
+  counters::PortReading now;
+  std::optional<counters::PortReading> before;  ///< absent the first time
+};
+
+/// One reading of the ports that `of` describes. In JSON an element of the list that is open.
 struct WatchReport final : Report {
-  explicit WatchReport(const CountersReport& latest) : now(latest) {}
+  explicit WatchReport(const CountersReport& watched) : of(watched) {}
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
 
-  const CountersReport& now;
+  const CountersReport& of;
   Round round;
-  std::vector<std::optional<counters::PortReading>> before;  ///< of the ports of `now`; absent the first time
+  std::vector<WatchedPort> ports;
   /// Only counters that grew at least so much a second are shown; null: all.
   const counters::ErrorThresholds* thresholds{};
 
  private:
   template <class Use>
-  void each_counter(std::size_t at, Use use) const;
+  void each_counter(const WatchedPort& port, Use use) const;
   bool is_shown(const FieldInfo& field, const counters::CounterChange& change) const;
 };
-
-struct WatchedNode {
-  std::optional<smp::NodeInfo> node;  ///< absent until it has answered
-  bool is_lost{};                     ///< it did not answer at the end of the path in the last round
-  std::map<std::pair<Guid, std::int32_t>, std::optional<counters::PortReading>> last;  ///< by node and port
-};
-
-/// Checks that the node at the end of the path is the watched one (counters/readings.hpp). Returns null if it is, or if SMPs do not go
-/// there.
-async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched);
-
-/// Looks for the node that is watched by its port GUID; before it has answered, for `target`. Where the SA does not know it, or none
-/// answers, `last` is returned.
-async::Task<Destination> find_again(Stack& stack, const Target& target, Destination last, const WatchedNode& watched);
 
 }  // namespace ib::tools::perfquery

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "base/escape.hpp"
-#include "counters/traffic.hpp"
+#include "counters/difference.hpp"
+#include "counters/readings.hpp"
 #include "iba/dialects.hpp"
 #include "iba/dump.hpp"
 #include "report/sink.hpp"
@@ -28,36 +30,69 @@ namespace {
 
 using report::Cell;
 
-struct RateColumn {
-  std::string_view key, heading;
-};
-constexpr std::array<RateColumn, counters::traffic_counters.size()> rate_columns{{{"port_xmit_data_per_second", "XmitData/s"},
-                                                                                  {"port_rcv_data_per_second", "RcvData/s"},
-                                                                                  {"port_xmit_pkts_per_second", "XmitPkts/s"},
-                                                                                  {"port_rcv_pkts_per_second", "RcvPkts/s"}}};
+struct TrafficCounter {
+  std::string_view name, rate_key, rate_heading;
 
-const FieldInfo& traffic_field(std::size_t at) { return *counters::find_counter(counters::traffic_counters.at(at))->narrow; }
-
-struct TrafficLine : PortLine {
-  counters::TrafficRow counts;
+  const FieldInfo& field() const { return *counters::find_counter(name)->narrow; }
 };
+constexpr std::array<TrafficCounter, 4> traffic_counters{{{"port_xmit_data", "port_xmit_data_per_second", "XmitData/s"},
+                                                          {"port_rcv_data", "port_rcv_data_per_second", "RcvData/s"},
+                                                          {"port_xmit_pkts", "port_xmit_pkts_per_second", "XmitPkts/s"},
+                                                          {"port_rcv_pkts", "port_rcv_pkts_per_second", "RcvPkts/s"}}};
+
+/// Data and packets of a port, or of all ports of a switch together, whose port 0 is `port`.
+struct TrafficRow : PortLine {
+  bool all_ports{};
+  std::array<counters::CounterChange, traffic_counters.size()> counts{};
+  std::shared_ptr<const Error> failure{};  ///< the reason why the counters are not known; null if they are
+
+  void add(const counters::RowDifference& difference) {
+    for (std::size_t at = 0; at < counts.size(); ++at)
+      counts.at(at).add(difference.change(counters::column_of(traffic_counters.at(at).name)));
+  }
+};
+
+/// The rows of a node: one for a switch, one for each port of another node; and what was counted since the rows in `history`, which gets
+/// these. Each port counts for the time between its own two readings.
+std::vector<TrafficRow> traffic_of(const Fabric& fabric, const counters::PmaNode& node, counters::CounterHistory& history) {
+  const subnet::Subnet& subnet = fabric.subnet;
+  std::vector<TrafficRow> rows;
+  const auto add = [&](TrafficRow& row, const counters::PmaReading& reading) {
+    if (!reading.known()) {
+      row.failure = counters::why_not(reading.problems.back());
+      return;
+    }
+    std::optional<double> rate;
+    if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
+    const auto before = history.take(counters::counter_key(subnet, node.node, reading.select), reading.row);
+    row.add({before ? &*before : nullptr, reading.row, rate});
+  };
+  const bool is_switch = subnet.node(node.node).kind() == subnet::NodeKind::sw;
+  if (is_switch) rows.push_back({{&fabric, node.first}, true});
+  if (is_switch && node.all) add(rows.front(), *node.all);
+  for (const counters::PmaReading& reading : node.ports) {
+    if (!is_switch) rows.push_back({{&fabric, reading.port}});
+    add(rows.back(), reading);
+  }
+  return rows;
+}
 
 /// The columns of a port, and of data and packets; with `rates` also how fast they grow.
-std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
-  auto columns = listed_columns_of<TrafficLine>({"node_description", "lid", "port_num", "peer.node_description"});
-  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = [](const TrafficLine& line) {
-    return line.counts.all_ports ? Cell() : std::uint64_t{line.fabric->subnet.port(line.port).number};
+std::vector<report::Column<TrafficRow>> traffic_columns(bool rates) {
+  auto columns = listed_columns_of<TrafficRow>({"node_description", "lid", "port_num", "peer.node_description"});
+  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = [](const TrafficRow& row) {
+    return row.all_ports ? Cell() : std::uint64_t{row.fabric->subnet.port(row.port).number};
   };
   columns.push_back({{.key = "error", .heading = "ERROR"},
-                     [](const TrafficLine& line) { return report::text_cell(line.counts.failure ? line.counts.failure->message() : ""); }});
-  for (std::size_t at = 0; at < rate_columns.size(); ++at) {
-    const FieldInfo& field = traffic_field(at);
+                     [](const TrafficRow& row) { return report::text_cell(row.failure ? row.failure->message() : ""); }});
+  for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
+    const TrafficCounter& counter = traffic_counters.at(at);
+    const FieldInfo& field = counter.field();
     columns.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
-                       [at](const TrafficLine& line) { return line.counts.failure ? Cell() : line.counts.counts.at(at).now; }});
+                       [at](const TrafficRow& row) { return row.failure ? Cell() : row.counts.at(at).now; }});
     if (!rates) continue;
-    columns.push_back(
-        {{.key = rate_columns.at(at).key, .heading = rate_columns.at(at).heading, .measure = report::gauge(), .usual = true},
-         [at](const TrafficLine& line) { return line.counts.failure ? Cell() : report::cell(line.counts.counts.at(at).per_second); }});
+    columns.push_back({{.key = counter.rate_key, .heading = counter.rate_heading, .measure = report::gauge(), .usual = true},
+                       [at](const TrafficRow& row) { return row.failure ? Cell() : report::cell(row.counts.at(at).per_second); }});
   }
   return columns;
 }
@@ -65,7 +100,7 @@ std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
 /// Throws UsageError for options that name a column that is not there, or for JSON as rows of ports.
 void check_traffic_table(const TableOptions& options, Format format, bool rates) {
   options.refuse_for_json(format, "ports with their counters in columns", "counters in lists");
-  report::Table<TrafficLine>(traffic_columns(rates), options);
+  report::Table<TrafficRow>(traffic_columns(rates), options);
 }
 
 class TrafficReport final : public FabricReport {
@@ -74,7 +109,7 @@ class TrafficReport final : public FabricReport {
       : FabricReport(of), verbose_(options.error_level() >= 1), int_names_(options.int_names) {}
 
   void visit(report::Sink& sink) const override {
-    if (element && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit(to, {example()}); });
+    if (round && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit(to, {example()}); });
     visit(sink, rows);
   }
   /// The summary; of a report about one port, its row.
@@ -86,37 +121,33 @@ class TrafficReport final : public FabricReport {
 
   void emit(Emit& emit, const TableOptions& options) {
     if (!options.given()) return emit(*this);
-    auto table = report::Table<TrafficLine>(traffic_columns(element), options);
-    std::vector<TrafficLine> lines;
-    lines.reserve(rows.size());
-    for (counters::TrafficRow& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});
-    TableReport<TrafficLine> shown(fabric, "ports", std::move(table), std::move(lines));
-    if (element) shown.round = round;
+    auto table = report::Table<TrafficRow>(traffic_columns(round.has_value()), options);
+    TableReport<TrafficRow> shown(fabric, "ports", std::move(table), std::move(rows));
+    shown.round = round;
     emit(shown);
   }
 
   /// Adds a row. With `out` it is printed, and not kept.
-  void add(counters::TrafficRow row, TextOut* out) {
+  void add(TrafficRow row, TextOut* out) {
     if (!row.failure) ++checked_;
     if (out != nullptr) return row_text(*out, row);
     rows.push_back(std::move(row));
   }
 
-  std::vector<counters::TrafficRow> rows;  ///< as far as they are kept
-  bool single{};                           ///< the report is about one port and has no summary
-  bool element{};                          ///< one of several readings: in JSON, an element of the open list
-  Round round{};                           ///< of an element
+  std::vector<TrafficRow> rows;  ///< as far as they are kept
+  bool single{};                 ///< the report is about one port and has no summary
+  std::optional<Round> round{};  ///< of one of several readings: in JSON, an element of the open list
 
  private:
-  std::string place(const counters::TrafficRow& row) const {
+  std::string place(const TrafficRow& row) const {
     const unsigned lid = fabric.subnet.lid(row.port).value;
     const std::string called(subnet::name_of(fabric.subnet.node(fabric.subnet.port(row.port).node), &fabric.names));
     return fmt::format("Error check lid {}{} {}:", lid, called.empty() ? "" : fmt::format(" ({})", escaped(called)), number_text(row));
   }
-  std::string number_text(const counters::TrafficRow& row) const {
+  std::string number_text(const TrafficRow& row) const {
     return row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
   }
-  void row_text(TextOut& out, const counters::TrafficRow& row) const {
+  void row_text(TextOut& out, const TrafficRow& row) const {
     constexpr std::size_t dots = 33;
     if (row.failure) {
       if (!single) out.print("{} not read\n#error: {}\n", place(row), row.failure->message());
@@ -125,27 +156,27 @@ class TrafficReport final : public FabricReport {
     if (verbose_ && single) out.print("{} ", place(row));
     out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number_text(row));
     for (std::size_t at = 0; at < row.counts.size(); ++at) {
-      const std::string counter = styled_name(traffic_field(at), int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
+      const std::string counter = styled_name(traffic_counters.at(at).field(), int_names_ ? NameStyle::iba : NameStyle::perfquery) + ':';
       out.write(growth_line(fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at)));
     }
     if (verbose_) out.print("{}OK\n", single ? "" : place(row) + ' ');
   }
-  static counters::TrafficRow example() {
-    counters::TrafficRow row{.port = 0};
-    for (std::size_t at = 0; at < row.counts.size(); ++at) row.counts.at(at).counter = &traffic_field(at);
+  TrafficRow example() const {
+    TrafficRow row{{&fabric, 0}};
+    for (std::size_t at = 0; at < row.counts.size(); ++at) row.counts.at(at).counter = &traffic_counters.at(at).field();
     return row;
   }
   /// Writes the members; of an element of a list, it.
-  void visit(report::Sink& sink, const std::vector<counters::TrafficRow>& ports) const {
-    if (element) begin_round(sink, round);
+  void visit(report::Sink& sink, const std::vector<TrafficRow>& ports) const {
+    if (round) begin_round(sink, *round);
     sink.begin_array("ports");
-    if (!element && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, example()); });
-    for (const counters::TrafficRow& row : ports) visit_row(sink, row);
+    if (!round && !fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, example()); });
+    for (const TrafficRow& row : ports) visit_row(sink, row);
     sink.end_array();
     visit_failures(sink);
-    if (element) sink.end_object();
+    if (round) sink.end_object();
   }
-  void visit_row(report::Sink& sink, const counters::TrafficRow& row) const {
+  void visit_row(report::Sink& sink, const TrafficRow& row) const {
     sink.begin_object();
     visit_names(sink, fabric.subnet.port(row.port).node);
     sink.value("lid", fabric.subnet.lid(row.port));
@@ -154,7 +185,7 @@ class TrafficReport final : public FabricReport {
     sink.begin_array("traffic");
     for (const counters::CounterChange& change : row.counts) {
       if (row.failure) break;
-      if (element) {
+      if (round) {
         visit_growth(sink, change);
         continue;
       }
@@ -212,12 +243,11 @@ class Ibdatacounters final : public Command {
     co_await watched.renew();
     const Fabric& fabric = watched.now().fabric;
     TrafficReport report(fabric, stack.host().options());
-    report.element = interval_.repeats();
-    report.round = std::move(round);
+    if (interval_.repeats()) report.round = std::move(round);
     bool any = false;
-    std::vector<counters::TrafficRow> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
+    std::vector<TrafficRow> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
     const auto print = [&] {
-      for (counters::TrafficRow& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
+      for (TrafficRow& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
       waiting.clear();
     };
     counters::ReadingPlan plan;
@@ -225,7 +255,7 @@ class Ibdatacounters final : public Command {
     plan.counts = counters::ReadingPlan::Counts::traffic;
     plan.ports = counters::ReadingPlan::Ports::of_hosts;
     plan.on_node = [&](const counters::PmaNode& node) {
-      for (counters::TrafficRow& row : counters::traffic_of(fabric.subnet, node, watched.history())) {
+      for (TrafficRow& row : traffic_of(fabric, node, watched.history())) {
         if (only_up_ && !row.all_ports && fabric.subnet.port(row.port).is_polling_or_disabled()) continue;
         any = any || !row.failure;
         waiting.push_back(std::move(row));
@@ -238,7 +268,7 @@ class Ibdatacounters final : public Command {
     report.add_failures(stack.host(), std::move(readings.failures));
     report.emit(emit, table_);
     emit.raise(report.status());
-    if (report.element) emit.flush();  // each reading is visible immediately
+    if (report.round) emit.flush();  // each reading is visible immediately
   }
 
   static std::vector<NodeIndex> nodes_of(const Fabric& fabric) { return subnet::breadth_first(fabric.subnet); }
@@ -273,9 +303,7 @@ class Ibdatacounts final : public Command {
         co_await read_counters(session.stack(), fabric, one, counters::ReadingPlan::Counts::traffic);
     TrafficReport report(fabric, session.host().options());
     report.single = true;
-    counters::TrafficRow& row = report.rows.emplace_back();
-    row.port = one.port;
-    row.all_ports = one.all_ports;
+    TrafficRow& row = report.rows.emplace_back(TrafficRow{{&fabric, one.port}, one.all_ports});
     if (!reading) row.failure = reading.shared_error();
     if (reading) row.add({nullptr, *reading, {}});
     report.emit(emit, table_);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "counters/error_query.hpp"
 #include "counters/readings.hpp"
-#include "counters/thresholds.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/target.hpp"
 #include "tools/shared/fabric.hpp"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <type_traits>
 
 #include "base/escape.hpp"
@@ -43,7 +44,10 @@ struct OperationReport : Report {
     sink.value("modifier", modifier);
     visit_rest(sink);
   }
+  void text(TextOut& out) const final { print(out, false); }
+  void diags_text(TextOut& out) const final { print(out, true); }
   virtual void visit_rest(report::Sink& sink) const = 0;
+  virtual void print(TextOut& out, bool as_diags) const = 0;
 };
 
 struct AttributeReport final : OperationReport {
@@ -54,8 +58,8 @@ struct AttributeReport final : OperationReport {
   bool words{};  ///< beside numbers; python-rdma prints the attributes that it has without
 
   void visit_rest(report::Sink& sink) const override { attribute.visit_attribute(sink); }
-  void text(TextOut& out) const override { attribute.text(out, {.names = NameStyle::smpquery, .colon = true, .words = words}); }
-  void diags_text(TextOut& out) const override {
+  void print(TextOut& out, bool as_diags) const override {
+    if (!as_diags) return attribute.text(out, {.names = NameStyle::smpquery, .colon = true, .words = words});
     out.print("{}\n{}", diags_heading, libibmad_listing(attribute.bytes, *attribute.info, attribute.keys, new_fields));
   }
 };
@@ -87,8 +91,8 @@ struct DescriptionReport final : OperationReport {
     sink.value("node_description", description);
     sink.value("node_name", mapped);
   }
-  void text(TextOut& out) const override { out.print("Node Description: {}\n", in_quotes(mapped.value_or(description))); }
-  void diags_text(TextOut& out) const override {
+  void print(TextOut& out, bool as_diags) const override {
+    if (!as_diags) return out.print("Node Description: {}\n", in_quotes(mapped.value_or(description)));
     constexpr std::size_t width = 32;  // of the dots and the name, which is aligned to the right
     const std::string shown = mapped ? printable_words(*mapped) : printable(description);
     out.print("Node Description:{}{}\n", std::string(shown.size() < width ? width - shown.size() : 1, '.'), shown);
@@ -140,11 +144,7 @@ struct EntriesReport final : OperationReport {
     sink.value("capacity", capacity);
     sink.values(are_guids ? "guids" : "pkeys", std::span(entries).first(std::min(capacity, entries.size())));
   }
-  void text(TextOut& out) const override { print(out, false); }
-  void diags_text(TextOut& out) const override { print(out, true); }
-
- private:
-  void print(TextOut& out, bool as_diags) const {
+  void print(TextOut& out, bool as_diags) const override {
     print_rows(out, entries, capacity, are_guids ? 2 : 8, as_diags, 4, [&](T entry) {
       if constexpr (are_guids) {
         return as_diags ? fmt::format("0x{:016x}", entry.value) : to_text(entry);
@@ -164,20 +164,14 @@ struct Sl2vlReport final : OperationReport {
 
   void visit_rest(report::Sink& sink) const override {
     sink.value("out_port", out_port);
-    sink.begin_array("in_ports");
-    for (std::size_t in = 0; in < by_in_port.read_count(); ++in) {
-      sink.begin_object();
+    sink.objects("in_ports", std::views::iota(std::size_t{0}, by_in_port.read_count()), [&](std::size_t in) {
       sink.value("in_port", in);
       sink.values("sl_to_vl", smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
-  void text(TextOut& out) const override { print(out, ' ' + to_text(op.path()), out_port); }
-  void diags_text(TextOut& out) const override { print(out, ": " + op.node.name, diags_out_port); }
-
- private:
-  void print(TextOut& out, std::string_view whose, std::uint32_t to) const {
+  void print(TextOut& out, bool as_diags) const override {
+    const std::uint32_t to = as_diags ? diags_out_port : out_port;
+    const std::string whose = as_diags ? ": " + op.node.name : ' ' + to_text(op.path());
     out.print("# SL2VL table{}\n#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n", whose);
     for (std::size_t in = 0; in < by_in_port.read_count(); ++in)
       out.print("ports: in {:2}, out {:2}: {}", in, to, libibmad_sl_to_vl(by_in_port.block(in)));
@@ -217,38 +211,32 @@ struct VlArbReport final : OperationReport {
       });
     }
   }
-  void text(TextOut& out) const override {
-    if (!has_tables) {
-      out.print("# No VLArbitration tables (BSP0): {} port {}\n", to_text(op.path()), modifier);
-      return;
-    }
-    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", to_text(op.path()), modifier, tables[0].reported,
-              tables[1].reported);
-    for (const Table& table : tables) {
-      if (table.reported == 0) continue;
-      const std::vector<std::uint16_t> entries = table.entries();
-      out.print("# {} priority VL Arbitration Table:\nVL    : |", table.title);
-      for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(vl(entry)));
-      out.write("\nWEIGHT: |");
-      for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(weight(entry)));
-      out.write("\n");
-    }
-  }
-  void diags_text(TextOut& out) const override {
-    if (!has_tables) {
-      out.print("# No VLArbitration tables (BSP0): {} port 0\n", op.node.name);
-      return;
-    }
+  void print(TextOut& out, bool as_diags) const override {
+    const std::string whose = as_diags ? op.node.name : to_text(op.path());
     const auto port = static_cast<std::int32_t>(modifier);
-    out.print("# VLArbitration tables: {} port {} LowCap {} HighCap {}\n", op.node.name, port, tables[0].reported, tables[1].reported);
-    const std::size_t per_block = subnet::entries_per_block(smp::VLArbitrationTable::info());
+    if (!has_tables) return out.print("# No VLArbitration tables (BSP0): {} port {}\n", whose, port);
+    out.print("# VLArbitration tables: {} port {} LowCap {} High{}Cap {}\n", whose, port, tables[0].reported, as_diags ? "" : " ",
+              tables[1].reported);
     for (const Table& table : tables) {
       if (table.blocks.bytes.empty()) continue;
       out.print("# {} priority VL Arbitration Table:", table.title);
-      std::size_t left = table.capacity();
-      for (std::size_t block = 0; block < table.blocks.read_count(); ++block, left -= std::min(left, per_block))
-        out.write(libibmad_vl_arbitration(table.blocks.block(block), static_cast<unsigned>(std::min(left, per_block))));
+      as_diags ? print_blocks(out, table) : print_entries(out, table.entries());
     }
+  }
+
+ private:
+  static void print_entries(TextOut& out, const std::vector<std::uint16_t>& entries) {
+    out.write("\nVL    : |");
+    for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(vl(entry)));
+    out.write("\nWEIGHT: |");
+    for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(weight(entry)));
+    out.write("\n");
+  }
+  static void print_blocks(TextOut& out, const Table& table) {
+    const std::size_t per_block = subnet::entries_per_block(smp::VLArbitrationTable::info());
+    std::size_t left = table.capacity();
+    for (std::size_t block = 0; block < table.blocks.read_count(); ++block, left -= std::min(left, per_block))
+      out.write(libibmad_vl_arbitration(table.blocks.block(block), static_cast<unsigned>(std::min(left, per_block))));
   }
 };
 
@@ -264,7 +252,7 @@ struct LftReport final : OperationReport {
     for (unsigned lid = 0; lid < table.end(); ++lid) port(lid) == subnet::no_out_port ? sink.null({}) : sink.value({}, port(lid));
     sink.end_array();
   }
-  void text(TextOut& out) const override {
+  void print(TextOut& out, bool /*as_diags*/) const override {
     std::vector<unsigned> ports;
     for (unsigned lid = 0; lid < table.end(); ++lid) ports.push_back(port(lid));
     print_rows(out, ports, ports.size(), 8, false, 3, [](unsigned at) { return std::to_string(at); });
@@ -298,7 +286,7 @@ struct MftReport final : OperationReport {
     });
     sink.end_array();
   }
-  void text(TextOut& out) const override {
+  void print(TextOut& out, bool /*as_diags*/) const override {
     std::size_t groups = 0;
     each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {
       out.print("{}: {}\n", to_hex(mlid, 4), fmt::join(members, " "));
@@ -377,10 +365,7 @@ async::Task<> vl_arbitration(const OperationRun& op) {
       report.has_tables = info.enhanced_port0 != 0;
     }
   }
-  if (!report.has_tables) {
-    op.emit(report);
-    co_return;
-  }
+  if (!report.has_tables) co_return op.emit(report);
   const auto port = co_await op.get<smp::PortInfo>(op.modifier, "port info query failed");
   report.tables[0].reported = port.vl_arbitration_low_cap;
   report.tables[1].reported = port.vl_arbitration_high_cap;

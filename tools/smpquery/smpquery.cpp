@@ -6,13 +6,13 @@
 
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "iba-gen/smp.hpp"
 #include "report/field_columns.hpp"
-#include "subnet/sweep/survey.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/progress.hpp"
 #include "tools/shared/fabric_report.hpp"
+#include "tools/shared/survey.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -28,23 +28,15 @@ std::string operation_list(bool diags) {
   return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
 }
 
-/// A word for what no operation reads, and the command that does.
+/// Words for what no operation reads, and the command that does.
 struct Elsewhere {
-  std::string_view word, where;
+  std::string_view words, where;
 };
-constexpr std::string_view modules = "ports' modules: ibtool modules", counters = "counters: ibtool perfquery";
 constexpr Elsewhere found_elsewhere[]{
-    {"cable", modules},
-    {"cables", modules},
-    {"cableinfo", modules},
-    {"module", modules},
-    {"modules", modules},
-    {"counters", counters},
-    {"errors", counters},
-    {"perf", counters},
+    {"cable cables cableinfo module modules", "ports' modules: ibtool modules"},
+    {"counters errors perf", "counters: ibtool perfquery"},
     {"links", "links: ibtool iblinkinfo"},
-    {"firmware", "firmware: ibtool firmware"},
-    {"fw", "firmware: ibtool firmware"},
+    {"firmware fw", "firmware: ibtool firmware"},
     {"temperature", "temperatures: ibtool environment"},
     {"routes", "forwarding tables: ibtool ibroute"},
 };
@@ -81,29 +73,12 @@ std::string_view listed_rows(const QueryInfo& query) {
   return query.access == Access::port ? "ports" : "nodes";
 }
 
-struct ListedReport final : FabricReport {
-  ListedReport(const Fabric& of, const QueryInfo& what, Keys keys, const TableOptions& options, std::vector<ListedRow> found)
-      : FabricReport(of),
-        query(what),
-        list(listed_rows(what), report::Table<ListedRow>(listed_columns(what, keys), options), std::move(found)) {}
-
-  void visit(report::Sink& sink) const override {
-    sink.value("operation", query.name);
-    list.visit(sink);
-    visit_failures(sink);
-  }
-  void text(TextOut& out) const override { list.text(out); }
-
-  const QueryInfo& query;
-  ListReport<ListedRow> list;
-};
-
 /// Reads the attribute of all ports, or of all nodes, of the fabric and prints a table. Devices that do not have it are not in it.
 async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options) {
-  listed_rows(query);
+  const std::string_view list = listed_rows(query);
+  auto table = report::Table<ListedRow>(listed_columns(query, session.host().options().keys), options);
   Fabric fabric = co_await discover(session, DiscoveryOptions());
-  subnet::SurveyOptions how(session.stack().here(), subnet::SurveyWay::smp);
-  how.progress = [&session](std::size_t done, std::size_t of) { session.stack().progress().count(done, of, "ports"); };
+  subnet::SurveyOptions how = port_survey(session.stack(), subnet::SurveyWay::smp);
   auto found = co_await subnet::read_attribute(session.stack().transactor(), fabric.subnet, query, std::move(how));
   std::vector<ListedRow> rows;
   bool any_read = false;
@@ -114,7 +89,8 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   }
   require_read(any_read, found.failures);
   add_failures(session.host(), fabric, std::move(found.failures));
-  emit(ListedReport(fabric, query, session.host().options().keys, options, std::move(rows)));
+  if (emit.json()) emit.sink().value("operation", query.name);
+  emit(TableReport<ListedRow>(fabric, list, std::move(table), std::move(rows)));
 }
 
 constexpr std::uint32_t last_port_modifier = 255;
@@ -176,10 +152,7 @@ class Smpquery final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (all_) {
-      co_await list_all(session, emit, *find_operation(*all_).query, table_);
-      co_return;
-    }
+    if (all_) co_return co_await list_all(session, emit, *find_operation(*all_).query, table_);
     if (table_.given()) throw UsageError("--format table and wide, --columns, --sort and --top are for the table of --all");
     if (operation_ == nullptr) operation_ = &find_operation(word_);
     if (!always_names_node_ && takes_port(*operation_) && modifier_ > last_port_modifier)
@@ -205,7 +178,8 @@ class Smpquery final : public Command {
 
 const Operation& find_operation(std::string_view word) {
   for (const Elsewhere& other : found_elsewhere) {
-    if (equal_ignoring_case(word, other.word)) throw UsageError(fmt::format("smpquery has no operation {} ({})", other.word, other.where));
+    for (const std::string_view known : split(other.words, " "))
+      if (equal_ignoring_case(word, known)) throw UsageError(fmt::format("smpquery has no operation {} ({})", known, other.where));
   }
   for (const Operation& op : operations()) {
     if (equal_ignoring_case(word, op.query->info->iba_name) || equal_ignoring_case(word, op.query->info->name)) return op;

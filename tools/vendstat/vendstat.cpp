@@ -142,7 +142,12 @@ struct VendorAgent {
                                std::string_view complaint = {}) const {
     mad::Transactor& transactor = stack.transactor();
     std::vector<std::uint8_t> keyed;
-    if (vs_key != 0) data = keyed = with_key(info, data);
+    if (vs_key != 0) {  // all data of the class begins with it
+      keyed.assign(data.begin(), data.end());
+      keyed.resize(info.bytes);
+      store_be(keyed.data(), vs_key);
+      data = keyed;
+    }
     auto sending =
         method == mad::method::set ? transactor.try_set(path, info, modifier, data) : transactor.try_get(path, info, modifier, data);
     mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(sending);
@@ -152,15 +157,6 @@ struct VendorAgent {
     print_on_stderr(stack.host().world(),
                     fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
-  }
-
- private:
-  /// The data of a request with the VS_Key, which all data of the class begins with.
-  std::vector<std::uint8_t> with_key(const StructInfo& info, Bytes data) const {
-    std::vector<std::uint8_t> bytes(info.bytes);
-    std::ranges::copy(data, bytes.begin());
-    store_be(bytes.data(), vs_key);
-    return bytes;
   }
 };
 
@@ -200,7 +196,6 @@ class Vendstat final : public Command {
     add_vs_keys(set, vs_keys_);
     set.one_of({"--cpi", "--vskey"});
     add_common(set, common, group_target | group_sl);
-    checks_capability_ = true;
   }
 
   void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
@@ -209,7 +204,7 @@ class Vendstat final : public Command {
     set.integer("PORT", port_);
     set.without("DKy");
     set.flag("-N --N", general_, "General information of InfiniScale III and IV.");
-    pardons_ = true;
+    as_diags_ = true;
     add_switch_options(set);
   }
 
@@ -225,7 +220,7 @@ class Vendstat final : public Command {
     if (table_.given() && !has_columns())
       throw UsageError("--format table and wide, --columns, --sort and --top are for the tables of -N and --cpi");
     if (sets_groups_ || !writes_.empty()) session.stack().require_exact_targets();
-    if (checks_capability_) session.stack().require_infiniband();
+    if (!as_diags_) session.stack().require_infiniband();
     Destination node = co_await session.manners().gmp_node(target_);
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
@@ -235,13 +230,16 @@ class Vendstat final : public Command {
       node = co_await session.manners().identified(std::move(node));
     }
     is_of_several_ = session.targets().has_pattern();
-    const VendorAgent device{session.stack(), node.path, pardons_, vs_key};
-    if (checks_capability_) co_await check_capability(device);
+    const VendorAgent device{session.stack(), node.path, as_diags_, vs_key};
+    if (!as_diags_) co_await check_capability(device);
     const std::uint32_t port = target_.given() ? port_ : session.host().end_port().number;
     if (groups_) co_return co_await groups(device, emit, port);
     if (sets_groups_) co_return co_await set_groups(device, emit, port);
     if (!reads_.empty() || !writes_.empty()) co_return co_await space(device, emit);
-    if (class_port_info_) co_return co_await class_port_info(device, emit);
+    if (class_port_info_) {
+      const AnswerData answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
+      co_return emit_attribute(device, emit, mlx::ClassPortInfo::info(), answer.value());
+    }
     if (!general_ && !wait_) throw DiagsFailure("at least one of -N and -w must be specified");
     co_await information(device, emit);
   }
@@ -261,7 +259,7 @@ class Vendstat final : public Command {
   }
   void take_groups(const std::string& text) {
     sets_groups_ = true;
-    if (pardons_) {
+    if (as_diags_) {
       if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
       return;
     }
@@ -275,7 +273,7 @@ class Vendstat final : public Command {
   void take_record(std::vector<mlx::ConfigRecord>& records, const std::string& text, bool write) const {
     const bool is_full = records.size() == most_records;
     mlx::ConfigRecord record{0, 0, ~0U};
-    if (pardons_) {
+    if (as_diags_) {
       if (is_full) return;
       const int got = write ? std::sscanf(text.c_str(), "%x,%x,%x", &record.address, &record.data, &record.mask)
                             : std::sscanf(text.c_str(), "%x,%x", &record.address, &record.mask);
@@ -316,14 +314,9 @@ class Vendstat final : public Command {
     if (!is_of_several_) emit_rows(host, emit);
   }
 
-  async::Task<> class_port_info(const VendorAgent& device, Emit& emit) {
-    const AnswerData answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
-    emit_attribute(device, emit, mlx::ClassPortInfo::info(), answer.value());
-  }
-
   /// -N and -w begin with this request: its answer gives the kind of the device.
   async::Task<> information(const VendorAgent& device, Emit& emit) {
-    if (!checks_capability_) {
+    if (as_diags_) {
       const AnswerData known = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
       if (!known) throw DiagsFailure("classportinfo query");
     }
@@ -411,8 +404,9 @@ class Vendstat final : public Command {
   TableOptions table_;
   std::vector<InfoRow> rows_;  ///< of the nodes so far
   bool is_of_several_{};       ///< the nodes of a pattern: the rows are emitted together
-  bool checks_capability_{};   ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
-  bool pardons_{};             ///< see VendorAgent
+  /// infiniband-diags goes on after a failed request, and reads ClassPortInfo before -N and -w; ibtool looks first whether PortInfo says
+  /// that the port has the class.
+  bool as_diags_{};
 };
 
 }  // namespace

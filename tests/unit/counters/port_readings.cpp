@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One attribute of several ports: its sum, and what its counters have counted since it was read before.
-#include "counters/port_readings.hpp"
+#include "counters/readings.hpp"
 
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"

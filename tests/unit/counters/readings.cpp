@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "counters/difference.hpp"
-#include "counters/thresholds.hpp"
+#include "counters/error_query.hpp"
 #include "iba-gen/mad.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"

@@ -116,7 +116,7 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     std::vector<std::string> words{"perfquery", "1", "2"};
     const tools::Spelling& option = counters.spelling;
     if (!option.names.empty()) words.insert(words.begin() + 1, first_word(option.names));
-    INFO(counters.title);
+    INFO(info.title);
     const auto ours = ibtool(f.fabric, words);
     CHECK(ours.status == 0);
     CHECK_THAT(ours.out, starts_with("# Port counters: Lid 1 (fe80::100) port 2\n"));

@@ -1,18 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Clears of counters, and the owner of a LID, which says whose counters they are.
+// What is requested of one PMA without a survey: an attribute of several ports, or the row of a port; clears; and the owner of its LID,
+// which says whose the counters are.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
+#include "async/group.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "subnet/set/set_target.hpp"
 
 namespace ib::counters {
+namespace {
+
+constexpr std::size_t ports_at_once = 64;
+
+async::Task<> read_port(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute, PortReading& reading) {
+  const mad::Result<mad::Reply> answer =
+      co_await request_counters(transactor, pma, attribute, static_cast<std::uint8_t>(reading.port), true);
+  const async::Loop& loop = co_await async::current_loop;
+  reading.time = loop.now();
+  if (answer) {
+    reading.bytes.assign(answer->payload().begin(), answer->payload().end());
+  } else {
+    reading.error = answer.shared_error();
+  }
+  reading.bytes.resize(attribute.bytes);
+}
+
+using Counts = ReadingPlan::Counts;
+
+/// The capabilities of a PMA whose ClassPortInfo was not read: everything is requested.
+constexpr PmaSupport every_counter{0xffff, 0};
+
+PmaSupport without_extended(PmaSupport support) {
+  constexpr unsigned extended = pm::capability_mask::is_extended_width_supported | pm::capability_mask::is_extended_width_no_ietf_supported;
+  support.capability_mask = static_cast<std::uint16_t>(support.capability_mask & ~extended);
+  return support;
+}
+
+async::Task<mad::Result<CounterRow>> read_select(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
+                                                 Counts counts) {
+  ReadingPlan plan;
+  plan.counts = counts;
+  PmaReading reading = co_await read_pma(transactor, pma, select, support, plan);
+  // Without ClassPortInfo it is not known whether the PMA has PortCountersExtended.
+  const bool is_refused =
+      counts == Counts::traffic && support.extended() && !reading.known() && !mad::is_timeout(*reading.problems.back().error);
+  if (is_refused) reading = co_await read_pma(transactor, pma, select, without_extended(support), plan);
+  if (!reading.known()) co_return reading.problems.back().error;
+  co_return reading.row;
+}
+
+constexpr unsigned counter_select_bits = 16;
+// The reset masks of all counters of PortXmitDiscardDetails and PortRcvErrorDetails (IBA 16.1.4.2, 16.1.4.1).
+constexpr std::uint64_t all_discard_details = 0xf, all_error_details = 0x3f;
+
+void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name, std::uint64_t value) {
+  const FieldInfo* const field = find_field(attribute, name);
+  if (field != nullptr) wire::set_bits(bytes, field->bit_offset, field->bits, value);
+}
+
+std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
+
+/// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
+bool was_read(const PmaReading& reading, const StructInfo& attribute) {
+  if (&attribute == &pm::PortCounters::info()) return reading.has_basic() || (reading.has_extended() && reading.support.additional());
+  if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended();
+  const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
+  return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
+}
+
+}  // namespace
+
+async::Task<std::vector<PortReading>> read_ports(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                 std::vector<std::int32_t> ports) {
+  std::vector<PortReading> readings;
+  for (const std::int32_t port : ports) readings.push_back({port, {}});
+  const auto read = [&](PortReading& reading) { return read_port(transactor, pma, attribute, reading); };
+  co_await async::for_each(readings, ports_at_once, read);
+  co_return readings;
+}
+
+PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& attribute) {
+  std::vector<std::uint8_t> total = ports.front().bytes;
+  each_counter(attribute, [&](const FieldInfo& field, std::uint32_t index) {
+    const std::uint32_t at = field.bit_offset + index * field.bits;
+    const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
+    std::uint64_t value = 0;
+    for (const PortReading& port : ports) {
+      const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
+      value = one > most - value ? most : value + one;
+    }
+    wire::set_bits(total, at, field.bits, value);
+  });
+  put(total, attribute, "port_select", subnet::all_ports);
+  return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortReading::time)->time};
+}
+
+std::optional<double> seconds_between(const std::optional<PortReading>& before, const PortReading& now) {
+  return before ? seconds_between(before->time, now.time) : std::nullopt;
+}
+
+CounterChange change_of(const std::optional<PortReading>& before, const PortReading& now, const FieldInfo& counter, std::uint32_t index) {
+  const std::uint64_t value = read_number(now.bytes, counter, index);
+  CounterChange change;
+  if (before) change = change_of(read_number(before->bytes, counter, index), value, counter, seconds_between(before, now), {});
+  change.counter = &counter;
+  change.now = value;
+  return change;
+}
+
+async::Task<mad::Result<CounterRow>> read_row(mad::Transactor& transactor, path::Path pma, std::uint8_t select, unsigned num_ports,
+                                              ReadingPlan::Counts counts) {
+  const bool is_sum = select == subnet::all_ports;
+  PmaSupport support = every_counter;
+  if (is_sum || counts == Counts::all) {
+    const mad::Result<PmaSupport> answer = co_await read_pma_support(transactor, pma);
+    if (!answer) co_return answer.shared_error();
+    support = *answer;
+  }
+  if (counts == Counts::errors) support = without_extended(support);
+  if (!is_sum || support.all_port_select()) co_return co_await read_select(transactor, pma, select, support, counts);
+  CounterRow sum;
+  for (unsigned port = 1; port <= num_ports; ++port) {
+    const mad::Result<CounterRow> reading = co_await read_select(transactor, pma, static_cast<std::uint8_t>(port), support, counts);
+    if (!reading) co_return reading.shared_error();
+    sum.add(*reading);
+  }
+  co_return sum;
+}
+
 Owner owner_of(const subnet::Subnet& subnet, PortIndex port) {
   const subnet::Port& end = subnet.port(subnet.end_port_of(port));
   return {subnet.node(end.node).guid(), end.number};
@@ -42,39 +164,10 @@ bool is_of_identity(const mad::MadError* error) {
   return mad::is_smp(request.mgmt_class()) && request.attribute_id() == smp::NodeInfo::attribute_id;
 }
 
-void say_not_read(subnet::Failure& failure) {
-  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  failure.kind = subnet::Failure::Kind::not_read;
-  if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
-}
-
 std::string why_not_read(const mad::MadError& error) {
   if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return error.message();
   return fmt::format("the node at LID {} does not identify itself", error.path().ib().dlid.value);
 }
-
-namespace {
-
-constexpr unsigned counter_select_bits = 16;
-// The reset masks of all counters of PortXmitDiscardDetails and PortRcvErrorDetails (IBA 16.1.4.2, 16.1.4.1).
-constexpr std::uint64_t all_discard_details = 0xf, all_error_details = 0x3f;
-
-void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name, std::uint64_t value) {
-  const FieldInfo* const field = find_field(attribute, name);
-  if (field != nullptr) wire::set_bits(bytes, field->bit_offset, field->bits, value);
-}
-
-std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
-
-/// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
-bool was_read(const PmaReading& reading, const StructInfo& attribute) {
-  if (&attribute == &pm::PortCounters::info()) return reading.has_basic() || (reading.has_extended() && reading.support.additional());
-  if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended();
-  const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
-  return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
-}
-
-}  // namespace
 
 async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
                                                                    std::uint8_t number, std::uint64_t mask) {
