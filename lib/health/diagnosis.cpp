@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
 #include "routing/unicast.hpp"
-#include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
 
 namespace ib::health {
@@ -103,11 +101,9 @@ void measure_window(Diagnosis& diagnosis, const Input& input, const Scope& scope
 }
 
 /// While the own port is Down, that is the only finding, whatever checks are wanted: the others have nothing to look at.
-std::optional<Diagnosis> examine_own_port(const Input& input, const Selection& selection) {
+void examine_own_port(const Input& input, const Selection& selection, Diagnosis& diagnosis) {
   const Check& own = *find_check("own-port");
-  Diagnosis diagnosis;
   if (std::ranges::find(selection.skip, &own) == selection.skip.end()) run(own, input, diagnosis.findings);
-  if (!subnet::is_start_down(input.subnet)) return std::nullopt;
   for (const Check& check : all_checks()) {
     CheckResult result = result_of(check, input, selection, {});
     if (&check == &own) {
@@ -118,7 +114,6 @@ std::optional<Diagnosis> examine_own_port(const Input& input, const Selection& s
     diagnosis.checks.push_back(std::move(result));
   }
   count_findings(diagnosis);
-  return diagnosis;
 }
 
 }  // namespace
@@ -228,17 +223,15 @@ bool Diagnosis::any_not_read() const {
       checks, [](const CheckResult& result) { return result.state == CheckState::not_read || result.state == CheckState::partly; });
 }
 
-std::vector<const Coverage*> Diagnosis::gaps() const {
-  std::vector<const Coverage*> gaps;
-  for (const Coverage& of : coverage) {
-    if (!of.is_whole()) gaps.push_back(&of);
-  }
-  return gaps;
-}
-
 Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope) {
-  if (const std::optional<Diagnosis> own = examine_own_port(input, selection)) return *own;
   Diagnosis diagnosis;
+  diagnosis.host_count = host_count(input.subnet, input.host_names, scope);
+  diagnosis.switch_count = switch_count(input.subnet, scope);
+  diagnosis.link_count = link_count(input.subnet, scope);
+  if (subnet::is_start_down(input.subnet)) {
+    examine_own_port(input, selection, diagnosis);
+    return diagnosis;
+  }
   Findings findings;
   diagnosis.coverage = coverage_of(input);
   for (const Check& check : all_checks()) {
@@ -260,13 +253,6 @@ std::string_view name(Verdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
-VerdictFacts::VerdictFacts(Verdict of, const Diagnosis& diagnosed, const Subnet& subnet, const HostNames& names, const Scope& scope)
-    : verdict(of),
-      diagnosis(diagnosed),
-      host_count(health::host_count(subnet, names, scope)),
-      switch_count(health::switch_count(subnet, scope)),
-      link_count(health::link_count(subnet, scope)) {}
-
 std::string findings_text(const std::array<std::size_t, 3>& levels) {
   std::string text;
   for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {
@@ -276,22 +262,24 @@ std::string findings_text(const std::array<std::size_t, 3>& levels) {
   return text.empty() ? "nothing found" : text;
 }
 
-std::string verdict_text(const VerdictFacts& facts) {
+std::string verdict_text(Verdict verdict, const Diagnosis& diagnosis, const std::string& further_gap) {
   constexpr std::array<std::string_view, 3> begins{"Healthy: ", "", "Not known, because not everything was read: "};
-  std::string text = fmt::format("{}{} on {}, {}, {}; ", begins.at(static_cast<std::size_t>(facts.verdict)),
-                                 findings_text(facts.diagnosis.levels), count_text(facts.host_count, "host", "hosts"),
-                                 count_text(facts.switch_count, "switch", "switches"), count_text(facts.link_count, "cable", "cables"));
+  std::string text =
+      fmt::format("{}{} on {}, {}, {}; ", begins.at(static_cast<std::size_t>(verdict)), findings_text(diagnosis.levels),
+                  count_text(diagnosis.host_count, "host", "hosts"), count_text(diagnosis.switch_count, "switch", "switches"),
+                  count_text(diagnosis.link_count, "cable", "cables"));
   std::string watched = "watched";
-  for (const Coverage* gap : facts.diagnosis.gaps()) {
-    if (gap->source == Source::window) {
-      watched = coverage_text(*gap) + " for";
+  for (const Coverage& of : diagnosis.coverage) {
+    if (of.is_whole()) continue;
+    if (of.source == Source::window) {
+      watched = coverage_text(of) + " for";
     } else {
-      text += coverage_text(*gap) + ", ";
+      text += coverage_text(of) + ", ";
     }
   }
-  for (const std::string& gap : facts.further_gaps) text += gap + ", ";
-  if (const auto seconds = facts.diagnosis.window_seconds) return text + fmt::format("{} {}.", watched, duration_text(*seconds));
-  return text + (facts.diagnosis.has_counters ? "port states only: counters were read once." : "port states only: no counters were read.");
+  if (!further_gap.empty()) text += further_gap + ", ";
+  if (const auto seconds = diagnosis.window_seconds) return text + fmt::format("{} {}.", watched, duration_text(*seconds));
+  return text + (diagnosis.has_counters ? "port states only: counters were read once." : "port states only: no counters were read.");
 }
 
 }  // namespace ib::health

@@ -2,21 +2,9 @@
 // Runs all checks over one fabric, merges and counts their findings, and gives the verdict.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "health/finding.hpp"
-#include "health/hosts.hpp"
 #include "health/input.hpp"
 #include "phy/port_row.hpp"
 #include "routing/tables.hpp"
-#include "subnet/model/model.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::health {
@@ -119,11 +107,10 @@ struct Diagnosis {
   Share proven_links{};                  ///< the links about which the window proves something
   subnet::LinkRate slowest{};            ///< its rate
   std::vector<Coverage> coverage;        ///< what was read out of what there is
+  std::size_t host_count{}, switch_count{}, link_count{};  ///< in the scope
 
   std::size_t count(Level level) const { return levels.at(static_cast<std::size_t>(level)); }
   bool any_from(Level level) const;
-  /// What was read in part, or not at all.
-  std::vector<const Coverage*> gaps() const;
   /// Whether a check was wanted and could not be run, or only in part, because something was not read.
   bool any_not_read() const;
 };
@@ -136,21 +123,12 @@ enum class Verdict : std::uint8_t {
 
 std::string_view name(Verdict verdict);
 
-struct VerdictFacts {
-  /// `diagnosis` is of `subnet`, and must outlive this object.
-  VerdictFacts(Verdict of, const Diagnosis& diagnosed, const Subnet& subnet, const HostNames& names = {}, const Scope& scope = {});
-
-  Verdict verdict;
-  const Diagnosis& diagnosis;
-  std::size_t host_count, switch_count, link_count;  ///< of what was looked at
-  std::vector<std::string> further_gaps{};           ///< what else was read in part: "counters of 71 of 72 devices"
-};
 /// "2 errors, 1 info"; "nothing found". By Level.
 std::string findings_text(const std::array<std::size_t, 3>& levels);
 
 /// The verdict on a fabric, with which `health` and the page of the exporter begin: "Healthy: 5 infos on 16 hosts, 6 switches, 32 cables;
-/// watched 10 s."
-std::string verdict_text(const VerdictFacts& facts);
+/// watched 10 s." `further_gap` is what else was read in part: "counters of 71 of 72 devices".
+std::string verdict_text(Verdict verdict, const Diagnosis& diagnosis, const std::string& further_gap = {});
 
 /// Runs the checks of `selection` for which `input` has the sources. Only findings of `scope` are kept.
 Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope = {});

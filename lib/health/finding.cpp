@@ -66,13 +66,6 @@ std::optional<Level> find_level(std::string_view name) {
   return static_cast<Level>(found - level_names.begin());
 }
 
-std::optional<double> Evidence::per_second() const {
-  if (!delta || !seconds) return std::nullopt;
-  return static_cast<double>(*delta) / *seconds;
-}
-
-Place place_of(const Subnet& subnet, PortIndex port) { return {subnet.port(port).node, port}; }
-
 Finding on_cable(const Subnet& subnet, PortIndex port, std::vector<Evidence> evidence) {
   Finding finding{.ends = {place_of(subnet, port)}, .evidence = std::move(evidence)};
   if (const PortIndex peer = subnet.port(port).peer; peer != subnet::none) finding.ends.push_back(place_of(subnet, peer));

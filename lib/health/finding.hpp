@@ -50,19 +50,22 @@ struct Value {
 
 /// A value that shows why there is a finding.
 struct Evidence {
-  const FieldInfo* counter{};                ///< null: it is a field
-  std::string_view field{};                  ///< by its name in the IBA: `linkSpeedActive`
-  std::size_t end{};                         ///< index in Finding::ends
-  Value before{}, after{};                   ///< of a field only `after`
-  std::optional<std::uint64_t> delta{};      ///< of a counter: what it counted in between
-  std::optional<double> seconds{};           ///< in which it counted this
-  std::optional<double> limit{};             ///< which the value, or what was counted, is beyond
-  bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
-  bool is_rate_limit{};                      ///< of a counter: `limit` is of what it counts in a second, not of `delta`
-  std::string_view limit_word{};             ///< of a limit that is a code
-  std::optional<double> provable_ratio{};    ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
-  const Check* check{};                      ///< the check that made it; examine() sets it
-  std::optional<double> per_second() const;  ///< absent if not known
+  const FieldInfo* counter{};              ///< null: it is a field
+  std::string_view field{};                ///< by its name in the IBA: `linkSpeedActive`
+  std::size_t end{};                       ///< index in Finding::ends
+  Value before{}, after{};                 ///< of a field only `after`
+  std::optional<std::uint64_t> delta{};    ///< of a counter: what it counted in between
+  std::optional<double> seconds{};         ///< in which it counted this
+  std::optional<double> limit{};           ///< which the value, or what was counted, is beyond
+  bool is_beyond_limit{};                  ///< of a field: the value is greater or less than `limit`, not merely another one
+  bool is_rate_limit{};                    ///< of a counter: `limit` is of what it counts in a second, not of `delta`
+  std::string_view limit_word{};           ///< of a limit that is a code
+  std::optional<double> provable_ratio{};  ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
+  const Check* check{};                    ///< the check that made it; examine() sets it
+  /// Absent if not known.
+  std::optional<double> per_second() const {
+    return delta && seconds ? std::optional(static_cast<double>(*delta) / *seconds) : std::nullopt;
+  }
 };
 
 struct Finding {
@@ -118,7 +121,7 @@ Finding on_port(const Subnet& subnet, PortIndex port, std::vector<Evidence> evid
 Finding on_ports(const Subnet& subnet, std::span<const PortIndex> ports, Finding::Subject subject = Finding::Subject::place);
 Finding on_nodes(std::span<const NodeIndex> nodes, Finding::Subject subject = Finding::Subject::place);
 inline Finding on_node(NodeIndex node) { return on_nodes({&node, 1}); }
-Place place_of(const Subnet& subnet, PortIndex port);
+inline Place place_of(const Subnet& subnet, PortIndex port) { return {subnet.port(port).node, port}; }
 /// The order of ports by GUID and number, which does not depend on the order of replies.
 std::tuple<Guid, unsigned, PortIndex> place_order(const Subnet& subnet, PortIndex port);
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,19 +20,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
 
-std::optional<unsigned> number_in(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 bool is_of_device(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-std::optional<unsigned> number_behind_line(std::string_view device) {
-  const auto line = device.rfind('_');
-  return line == std::string_view::npos || line == 0 ? std::nullopt : number_in(device.substr(line + 1));
-}
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
@@ -83,7 +70,7 @@ bool has_default_description(const subnet::Node& node) {
   return text.empty() || text.find("Mellanox Technologies") != std::string_view::npos || first_word(text) == "localhost";
 }
 
-std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host) {
+std::optional<std::uint64_t> hca_number(const subnet::Node& node, std::string_view host) {
   std::string rest(trim(node.description()));
   const auto at = rest.find(host);
   if (host.empty() || at == std::string::npos) return std::nullopt;
@@ -92,7 +79,9 @@ std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view ho
   while (!left.empty()) {
     const auto end = std::ranges::find_if_not(left, is_of_device);
     const std::string_view word = left.substr(0, static_cast<std::size_t>(end - left.begin()));
-    if (const auto number = number_behind_line(word)) return number;
+    const auto line = word.rfind('_');
+    const bool has_line = line != std::string_view::npos && line != 0;
+    if (const auto number = has_line ? parse_digits(word.substr(line + 1), 10) : std::nullopt) return number;
     left.remove_prefix(std::min(word.size() + 1, left.size()));
   }
   return std::nullopt;

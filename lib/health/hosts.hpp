@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ bool has_default_description(const subnet::Node& node);
 
 /// The number N of an HCA where the description of its node names a device that ends in `_N` (mlx5_2) beside `host`, the name of its host.
 /// Nothing where `host` is empty, or no device is named.
-std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host);
+std::optional<std::uint64_t> hca_number(const subnet::Node& node, std::string_view host);
 
 /// A name with '#' for each row of digits: nodes of one pattern are siblings.
 std::string name_pattern(std::string_view name);

@@ -130,16 +130,9 @@ PortIndex former_peer(const Input& input, PortIndex port) {
   return peer == subnet::none || input.subnet.port(peer).peer != subnet::none ? subnet::none : peer;
 }
 
-Lid own_sm_lid(const Subnet& subnet) { return subnet.start == subnet::none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid; }
-
 PortIndex own_sm_port(const Subnet& subnet) {
   const Lid lid = own_sm_lid(subnet);
   return lid.is_unicast() ? subnet.find_lid(lid) : subnet::none;
-}
-
-Machines machines_of(const Input& input, const Subnet& subnet) {
-  static const HostNames first_words;
-  return {subnet, input.host_names == nullptr ? first_words : *input.host_names};
 }
 
 void judge_managers(Input& input) {

@@ -7,15 +7,9 @@
 
 #include <array>
 #include <bitset>
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "counters/difference.hpp"
 #include "health/finding.hpp"
@@ -26,7 +20,6 @@
 #include "phy/reading.hpp"
 #include "subnet/diff/difference.hpp"
 #include "subnet/model/failures.hpp"
-#include "subnet/model/model.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::health {
@@ -161,8 +154,8 @@ struct Baseline {
 };
 
 struct Input {
-  Input(const Subnet& of, const subnet::Failures& met, const Thresholds& limits)
-      : subnet(of), failures(met), thresholds(limits), counts(of.ports().size()) {
+  Input(const Subnet& of, const subnet::Failures& met, const Thresholds& limits, HostNames names = {})
+      : subnet(of), failures(met), thresholds(limits), host_names(std::move(names)), counts(of.ports().size()) {
     skip(Source::baseline, "no --baseline is given");
     for (const Source of_devices : sources_of_phy) skip(of_devices, "needs --phy");
   }
@@ -175,9 +168,9 @@ struct Input {
   const Subnet& subnet;
   const subnet::Failures& failures;  ///< of the sweep, and of all that was read after it
   const Thresholds& thresholds;
-  std::string own_port{};         ///< the name of the own end port, "mlx5_0/1"; empty: not known
-  const HostNames* host_names{};  ///< null: the first word of a description
-  CounterTable counts;            ///< Source::counters, Source::window
+  HostNames host_names;
+  std::string own_port{};  ///< the name of the own end port, "mlx5_0/1"; empty: not known
+  CounterTable counts;     ///< Source::counters, Source::window
   /// The ports whose counters were to be read, and of these the ones that were to be read twice. Empty where that is not known.
   std::vector<PortIndex> counter_ports{}, window_ports{};
   /// As above, for Source::pkeys and Source::fec, and the ports of Source::fec that did not answer.
@@ -229,11 +222,11 @@ struct Input {
 PortIndex former_peer(const Input& input, PortIndex port);
 
 /// The LID of the subnet manager that the port knows from which the model was read; 0 if it knows none.
-Lid own_sm_lid(const Subnet& subnet);
+inline Lid own_sm_lid(const Subnet& subnet) {
+  return subnet.start == subnet::none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid;
+}
 /// The port of the model that has this LID, or none.
 PortIndex own_sm_port(const Subnet& subnet);
-
-Machines machines_of(const Input& input, const Subnet& subnet);
 
 /// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);

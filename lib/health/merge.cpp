@@ -3,20 +3,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <optional>
-#include <string_view>
-#include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/diagnosis.hpp"
-#include "health/finding.hpp"
 #include "iba/text.hpp"
-#include "phy/port_row.hpp"
 #include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
@@ -70,8 +62,8 @@ class Explainer {
  public:
   Explainer(Findings findings, const Input& input) : findings_(std::move(findings)), gone_(findings_.size()), input_(input) {
     if (input.baseline == nullptr) return;
-    machines_ = machines_of(input, input.subnet);
-    machines_before_ = machines_of(input, input.baseline->subnet);
+    machines_.emplace(input.subnet, input.host_names);
+    machines_before_.emplace(input.baseline->subnet, input.host_names);
   }
 
   Findings run() && {

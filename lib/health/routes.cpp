@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <string>
 
 #include "health/checks/common.hpp"
 #include "mad/error.hpp"

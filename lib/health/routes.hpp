@@ -5,11 +5,6 @@
 // found the nodes. A node is to blame for its silence only if the way to it, and the way back, are well.
 #pragma once
 
-#include <cstdint>
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "routing/credit_loops.hpp"

@@ -47,6 +47,9 @@ class NameSink final : public Sink {
     unknown_members(*this);
     end_object();
   }
+  void columns(const std::vector<std::string>& members) override {
+    for (const std::string& member : members) add(member);
+  }
   void unwind() override { prefixes_.clear(); }
 
   std::vector<std::string> names;

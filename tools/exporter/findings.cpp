@@ -179,10 +179,9 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   const health::Verdict verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
                                   : is_whole                                 ? health::Verdict::healthy
                                                                              : health::Verdict::unknown;
-  health::VerdictFacts facts(verdict, diagnosis, fabric.subnet);
   const std::size_t devices = now.devices.size();
-  if (unread > 0) facts.further_gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
-  found->verdict = verdict_text(facts);
+  const std::string gap = unread == 0 ? "" : fmt::format("counters of {} of {} devices", devices - unread, devices);
+  found->verdict = verdict_text(verdict, diagnosis, gap);
   found->is_unknown = verdict == health::Verdict::unknown;
   return found;
 }

@@ -11,7 +11,6 @@
 #include "base/file.hpp"
 #include "base/letter_case.hpp"
 #include "base/split.hpp"
-#include "routing/tables.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"
 #include "subnet/sweep/mlnx.hpp"
@@ -33,16 +32,14 @@ std::vector<PortIndex> ports_with_registers(const Subnet& subnet, const Scope& s
 
 phy::ReadingOptions options_for(HealthRun& run) {
   phy::ReadingOptions options = reading_options(run.stack, run.paths, run.wanted.vs_keys);
+  options.silent = &run.silent;
   options.progress = [&run](std::size_t done, std::size_t of) { run.stack.progress().count(done, of, "ports"); };
   return options;
 }
 
-std::vector<NodeIndex> switches_of(const Subnet& subnet, const std::vector<PortIndex>& ports) {
+std::vector<NodeIndex> nodes_of(const Subnet& subnet, const std::vector<PortIndex>& ports) {
   std::set<NodeIndex> nodes;
-  for (const PortIndex at : ports) {
-    const NodeIndex node = subnet.port(at).node;
-    if (subnet.node(node).kind() == NodeKind::sw) nodes.insert(node);
-  }
+  for (const PortIndex at : ports) nodes.insert(subnet.port(at).node);
   return {nodes.begin(), nodes.end()};
 }
 
@@ -83,10 +80,8 @@ async::Task<> read_unhealthy(HealthRun& run, std::vector<PortIndex> ports) {
 
 /// Source::planes: how many planes the ports have. What planes are like comes with the registers.
 async::Task<> read_planes(HealthRun& run, const std::vector<PortIndex>& ports) {
-  std::set<NodeIndex> nodes;
-  for (const PortIndex at : ports) nodes.insert(run.fabric.subnet.port(at).node);
-  const std::vector<NodeIndex> wanted(nodes.begin(), nodes.end());
-  run.input.planes = co_await phy::read_planes(run.stack.transactor(), run.fabric.subnet, run.stack.here(), wanted);
+  const std::vector<NodeIndex> nodes = nodes_of(run.fabric.subnet, ports);
+  run.input.planes = co_await phy::read_planes(run.stack.transactor(), run.fabric.subnet, run.stack.here(), nodes);
   const std::size_t unread = run.input.planes.failures.size();
   if (unread != 0 && run.stack.host().options().from) {
     run.input.skip(Source::planes, fmt::format("{} has no planes", run.stack.host().stored().subject()));
@@ -202,7 +197,6 @@ async::Task<> read_phy_before(HealthRun& run) {
   co_await read_service_levels_once(run);
   phy::ReadingOptions options = options_for(run);
   options.parts = phy::parts_of(Part::physical, Part::statistics);
-  options.silent = &run.silent;
   phy::Reading found = co_await phy::read_phy(run.stack.transactor(), run.fabric.subnet, std::move(ports), std::move(options));
   run.input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), run.fabric.subnet};
 }
@@ -218,11 +212,11 @@ async::Task<LastPhy> read_phy_sources(HealthRun& run) {
   if (run.needs(Source::planes)) co_await read_planes(run, ports);
   co_await read_service_levels_once(run);
   run.input.phy_ports = ports;
-  run.input.environment_nodes = switches_of(run.fabric.subnet, ports);
+  run.input.environment_nodes = nodes_of(run.fabric.subnet, ports);
+  std::erase_if(run.input.environment_nodes, [&run](NodeIndex at) { return run.fabric.subnet.node(at).kind() != NodeKind::sw; });
   phy::ReadingOptions options = options_for(run);
   options.wanted = phy::ReadingScope::ports_and_environment;
   options.planes = &run.input.planes;
-  options.silent = &run.silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);
   phy::Reading found = co_await phy::read_phy(run.stack.transactor(), run.fabric.subnet, std::move(ports), std::move(options));
   const auto is_unread = [](phy::DeviceState of) { return of == phy::DeviceState::not_read || of == phy::DeviceState::other_vendor; };
@@ -286,20 +280,17 @@ unsigned count_readings(HealthRun& run) {
 
 void judge_counters(Input& input) {
   constexpr const char* silent = "no counters could be read";
-  bool any_window = false;
-  for (const PortChanges& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
-  if (input.counts.all().empty()) {
-    input.not_read(Source::counters, silent);
-    if (input.source(Source::window).state == CheckState::done) input.not_read(Source::window, silent);
-  } else if (!any_window && input.source(Source::window).state == CheckState::done) {
-    input.not_read(Source::window, "no port was read twice");
-  }
+  const auto all = input.counts.all();
+  if (all.empty()) input.not_read(Source::counters, silent);
+  const bool any_window = std::ranges::any_of(all, [](const PortChanges& of) { return of.seconds.has_value(); });
+  if (!any_window && input.source(Source::window).state == CheckState::done)
+    input.not_read(Source::window, all.empty() ? silent : "no port was read twice");
 }
 
 /// Reads the counters `count` times. With `earlier` the window goes back to the reading before.
 async::Task<> read_windows(HealthRun& run, unsigned count) {
   const HealthRequest& wanted = run.wanted;
-  CounterReadings own(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
+  CounterReadings own(wanted.is_local);
   CounterReadings& readings = run.earlier != nullptr ? run.earlier->counters : own;
   const bool has_window = count == 2 || readings.any();
   if ((run.earlier != nullptr || count == 2) && run.needs(Source::blocks)) readings.read_blocks_of(run.fabric.subnet, run.input.fec_modes);
@@ -359,7 +350,6 @@ async::Task<> read_managers_once(HealthRun& run, const std::optional<EarlierMana
 
 async::Task<> read_sources(HealthRun& run) {
   const HealthRequest& wanted = run.wanted;
-  run.input.host_names = &wanted.host_names;
   if (run.input.baseline != nullptr && wanted.selection.has(*find_check("changed")))
     run.needed |= health::needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
   const auto needs = [&run](Source source) { return run.needs(source); };

@@ -6,29 +6,16 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "async/clock.hpp"
 #include "async/loop.hpp"
 #include "async/task.hpp"
-#include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "health/diagnosis.hpp"
-#include "health/finding.hpp"
-#include "health/hosts.hpp"
-#include "health/input.hpp"
-#include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
-#include "phy/reading.hpp"
 #include "snapshot/stored_fabric.hpp"
+#include "snapshot/transactor.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "subnet/sweep/survey.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
@@ -67,11 +54,8 @@ struct HealthRequest {
 /// The readings of counters between which changes are looked for: two of this fabric, or one of a snapshot and one of this fabric.
 class CounterReadings {
  public:
-  enum class Cost : std::uint8_t {
-    usual,
-    least,  ///< no details of errors and discards, no service levels, and no SMP that says whose counters they are
-  };
-  explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
+  /// `is_local`: few MADs are sent; no details of errors and discards are read, and no SMP says whose counters they are.
+  explicit CounterReadings(bool is_local = false) : is_local_(is_local) {}
 
   /// The FEC modes of ports of `subnet`: where the PMA has counters of blocks, they are read from these ports, also in a snapshot, which
   /// knows them by GUID and number. To be called again for another model. Both must outlive the next readings.
@@ -90,33 +74,31 @@ class CounterReadings {
   /// another fabric.
   async::Task<> read_snapshot(Stack& stack, const std::string& file, const Subnet& current);
   /// Adds the ports of a subnet without a link that had one when the snapshot was taken, with the ports at the other ends.
-  void name_former_peers(const Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const;
+  void name_former_peers(const Subnet& subnet, std::map<PortIndex, PortIndex>& peers);
   /// The ones of `ports` whose nodes were there at the last reading. A node that has come since begins to be watched now.
   std::vector<PortIndex> known_ports(std::vector<PortIndex> ports, const Subnet& subnet) const;
   /// A failure that names the nodes of the snapshot that are not in `subnet`; none if all are there.
-  subnet::Failures find_gone(const Subnet& subnet) const;
+  subnet::Failures find_gone(const Subnet& subnet);
   bool any() const { return history_.size() != 0; }
   void keep_nodes_of(const Subnet& subnet);
   counters::CounterHistory& history() { return history_; }
 
  private:
-  using EndOfLink = std::pair<Guid, std::uint8_t>;  // the GUID of the node, and the number of the port
   using Take = std::function<void(NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const Subnet& subnet, subnet::SurveyOptions options,
                                          const Scope& scope, mad::Transactor* owners, Take take);
   const StructInfo* blocks_layout(const Subnet& subnet, const counters::PmaReading& reading) const;
   bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
 
-  Cost cost_;
+  bool is_local_;
   counters::CounterHistory history_;
   counters::KnownPmas pmas_;
   const Subnet* fec_subnet_{};
-  const subnet::FecModes* fec_modes_{};   ///< of ports of fec_subnet_; null: blocks are not read
-  std::map<EndOfLink, EndOfLink> links_;  ///< of the snapshot, both ways
+  const subnet::FecModes* fec_modes_{};  ///< of ports of fec_subnet_; null: blocks are not read
   bool has_blocks_{};
-  std::set<Guid> nodes_;                     ///< of the model of the last reading
-  std::string since_;                        ///< the snapshot
-  std::map<Guid, std::string> since_nodes_;  ///< its nodes, with their descriptions
+  std::set<Guid> nodes_;                              ///< of the model of the last reading
+  std::unique_ptr<snapshot::StoredFabric> since_;     ///< the snapshot; null: there is none
+  std::optional<snapshot::SnapshotTransactor> then_;  ///< answers from it
 };
 
 std::vector<PortIndex> ports_in(const Scope& scope, const Subnet& subnet);
@@ -159,9 +141,8 @@ struct EarlierRounds {
   LastPhy phy_now{};                                      ///< the registers of this round
 };
 
-/// The multicast groups of the SA, which two sources need. They are read once.
+/// The multicast groups of the SA.
 struct GroupRecords {
-  bool has_read{};
   std::vector<sa::MCMemberRecord> records;
   std::string why;  ///< the reason why there are none
 };
@@ -179,7 +160,7 @@ struct HealthRun {
   Sources needed = wanted.selection.needs();
   subnet::PortPaths paths{fabric.subnet, stack.here()};  ///< to the ports; the SA gives their service levels once
   std::set<NodeIndex> silent{};                          ///< devices that were silent before, and get no further request
-  GroupRecords groups{};
+  std::optional<GroupRecords> groups{};                  ///< which two sources need; absent: they were not read yet
 
   bool needs(Source source) const { return needed.test(static_cast<std::size_t>(source)); }
 };
@@ -284,15 +265,13 @@ std::span<const report::Column<FindingLine>> finding_columns();
 
 class HealthReport final : public FabricReport {
  public:
-  /// `before`: the baseline; `registers`: what was read of the physical layer; both may be null. The first line counts what is in `scope`.
-  /// All must outlive this.
+  /// `before`: the baseline; `registers`: what was read of the physical layer; both may be null. All must outlive this.
   HealthReport(const Host& host, const Fabric& of, const Fabric* before, const HealthRequest& wanted, const Diagnosis& found,
-               Scope scope = {}, const phy::Table* registers = nullptr)
+               const phy::Table* registers = nullptr)
       : FabricReport(of),
         before_(before),
         wanted_(wanted),
         diagnosis_(found),
-        scope_(std::move(scope)),
         phy_(registers),
         terminal_(terminal_of(host.world())),
         is_verbose_(host.options().verbosity > 0) {}
@@ -304,8 +283,6 @@ class HealthReport final : public FabricReport {
   }
 
   void visit(report::Sink& sink) const override;
-  /// Writes the members that a report with a finding has, for their names.
-  void visit_example(report::Sink& sink) const;
   void text(TextOut& out) const override;
   Exit status() const override;
   void emit(Emit& emit, const TableOptions& options) const;
@@ -314,13 +291,9 @@ class HealthReport final : public FabricReport {
   /// Findings in words.
   FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
   void visit_end(report::Sink& sink, const Place& place, bool is_manager) const;
-  static void visit_evidence(report::Sink& sink, const Evidence& evidence);
 
  private:
   Verdict verdict() const;
-  VerdictFacts facts() const { return {verdict(), diagnosis_, fabric.subnet, wanted_.host_names, scope_}; }
-
-  void visit(report::Sink& sink, const Findings& findings) const;
 
   bool is_brief(const Finding& finding) const;
   /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.
@@ -330,7 +303,6 @@ class HealthReport final : public FabricReport {
   const Fabric* before_;
   const HealthRequest& wanted_;
   const Diagnosis& diagnosis_;
-  Scope scope_;
   const phy::Table* phy_;
   Terminal terminal_;
   bool is_verbose_;         ///< infos are as long as other findings

@@ -5,27 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "async/group.hpp"
 #include "health/routes.hpp"
-#include "iba-gen/sa.hpp"
-#include "routing/tables.hpp"
 #include "sa/records.hpp"
-#include "snapshot/stored_fabric.hpp"
-#include "snapshot/transactor.hpp"
 #include "subnet/model/port_checks.hpp"
-#include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/smp_tables.hpp"
-#include "subnet/sweep/survey.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/survey.hpp"
@@ -155,9 +141,10 @@ bool is_broadcast(const Gid& mgid) {
 }
 
 async::Task<> read_once(HealthRun& run) {
-  if (std::exchange(run.groups.has_read, true)) co_return;
+  if (run.groups) co_return;
   co_await run.stack.prepare_sa();
-  run.groups.records = co_await routing::read_group_records(run.stack.transactor(), run.groups.why);
+  run.groups.emplace();
+  run.groups->records = co_await routing::read_group_records(run.stack.transactor(), run.groups->why);
 }
 
 /// Marks Source::routes as not read, but for a part. A reason that it has already stays.
@@ -313,13 +300,13 @@ async::Task<> read_broadcast_groups(HealthRun& run) {
     co_return;
   }
   co_await read_once(run);
-  if (const std::string& why = run.groups.why; !why.empty()) {
+  if (const std::string& why = run.groups->why; !why.empty()) {
     why == mad::no_sa_is_known ? run.input.skip(Source::groups, why) : run.input.not_read(Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;
   bool has_members = false;
-  for (const sa::MCMemberRecord& record : run.groups.records) {
+  for (const sa::MCMemberRecord& record : run.groups->records) {
     if (!is_broadcast(record.mgid)) continue;
     BroadcastGroup& group = groups[record.mgid];
     group.mgid = record.mgid;
@@ -344,7 +331,7 @@ async::Task<> read_routes(HealthRun& run) {
   if (!has_any) co_return;
   if (tables.has_multicast && has("sa") && !run.paths.is_sa_silent()) {
     co_await read_once(run);
-    for (const sa::MCMemberRecord& record : run.groups.records) tables.groups.add(tables.network, record);
+    for (const sa::MCMemberRecord& record : run.groups->records) tables.groups.add(tables.network, record);
   }
   routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(run, tables, std::move(ports)); };
   if (!has("sl2vl")) lanes = nullptr;

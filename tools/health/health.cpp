@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <string>
-#include <vector>
-
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
@@ -16,7 +13,6 @@
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/shared/interval.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -68,6 +64,10 @@ class Watch {
   }
 
  private:
+  struct Swept : Fabric {
+    NodeIndex target = subnet::none;  ///< the node of TARGET: its LID may change
+  };
+
   async::Task<> look(const std::string& time) {
     if (std::exchange(is_closed_, false)) session_.host().reread();
     if (session_.stack().is_port_down()) {
@@ -78,11 +78,12 @@ class Watch {
       co_return;
     }
     co_await session_.targets().find_names();
-    Fabric now = co_await discover(session_, wanted_.discovery);
+    Fabric read = co_await discover(session_, wanted_.discovery);
+    Swept now{std::move(read)};
     if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
     earlier_.counters.keep_nodes_of(now.subnet);
     const Scope scope = co_await scope_of(now);
-    Input input(now.subnet, now.failures, wanted_.thresholds);
+    Input input(now.subnet, now.failures, wanted_.thresholds, wanted_.host_names);
     std::optional<Baseline> round_before;
     if (const auto* compared = stored_.compare(now.subnet)) {
       input.compare_with(*compared);
@@ -94,37 +95,32 @@ class Watch {
     const Diagnosis diagnosis = co_await diagnose(run);
     if (!std::exchange(lost_, {}).empty()) session_.host().log().warning("the fabric can be reached again");
     const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-    emit_round(HealthReport(session_.host(), now, before, wanted_, diagnosis, scope, &input.phy), time);
+    emit_round(HealthReport(session_.host(), now, before, wanted_, diagnosis, &input.phy), time);
     tables_ = tables_of(input);
     if (has_port_changed(now)) close();
     before_ = std::move(now);
     earlier_.phy = std::exchange(earlier_.phy_now, nullptr);
-    target_ = target_now_;
   }
 
   /// TARGET is looked up in the first round. From then on it is the counterpart of the node of the round before.
-  async::Task<Scope> scope_of(Fabric& now) {
+  async::Task<Scope> scope_of(Swept& now) {
     if (!wanted_.target.given()) co_return co_await find_scope(session_.stack(), now, wanted_);
-    if (!before_) {
-      target_now_ = target_node(now, wanted_);
-      co_return scope_around(now.subnet, target_now_);
-    }
-    const NodeIndex node = subnet::Counterparts(now.subnet, before_->subnet).node_now(target_);
-    if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(before_->subnet.node(target_).guid())));
-    target_now_ = node;
-    co_return scope_around(now.subnet, node);
+    now.target = before_ ? subnet::Counterparts(now.subnet, before_->subnet).node_now(before_->target) : target_node(now, wanted_);
+    if (now.target == subnet::none)
+      throw Error(fmt::format("the node {} is not in the fabric", to_text(before_->subnet.node(before_->target).guid())));
+    co_return scope_around(now.subnet, now.target);
   }
 
   void emit_round(const HealthReport& report, const std::string& time) {
     if (emit_.json()) {
       report::Sink& sink = emit_.sink();
-      report::announce(sink, [&](report::Sink& to) {
+      const auto visit = [&](report::Sink& to) {
         to.value("time", time);
-        report.visit_example(to);
-      });
+        report.visit(to);
+      };
+      report::announce(sink, visit);
       sink.begin_object();
-      sink.value("time", time);
-      report.visit(sink);
+      visit(sink);
       sink.end_object();
     } else {
       if (is_terminal(session_.host().world().out)) emit_.text().write("\033[H\033[2J");
@@ -156,9 +152,7 @@ class Watch {
   StoredBaseline& stored_;
   EarlierRounds earlier_;
   BaselineTables tables_;                         ///< of the last round
-  std::optional<Fabric> before_;                  ///< of the last round that read the fabric
-  NodeIndex target_ = subnet::none;               ///< the node of TARGET in before_: its LID may change
-  NodeIndex target_now_ = subnet::none;           ///< in the fabric of this round
+  std::optional<Swept> before_;                   ///< of the last round that read the fabric
   std::optional<std::pair<Lid, Lid>> port_lids_;  ///< that the end port had then: its own, and the subnet manager's
   bool is_closed_{};
   std::string lost_;  ///< why the fabric is away; empty: it is there
@@ -194,7 +188,8 @@ class Health final : public Command {
               [this](std::string_view text) { wanted_.selection.skip = checks_in(text, "--skip"); });
     set.offer(check_ids);
     set.text("--thresholds", thresholds_, "FILE", "Thresholds that replace the usual ones: lines NAME=NUMBER.");
-    set.choice("--fail-on", fail_on_, {"error", "warning", "info"}, "Lowest level of findings that gives exit status 1 (warning).");
+    set.choice("--fail-on", {"error", "warning", "info"}, "Lowest level of findings that gives exit status 1 (warning).",
+               [this](const std::string& level) { wanted_.fail_on = *find_level(level); });
     set.choice("--port", {"local"}, "Only the end port of this host, and its link: no sweep, and eight MADs at most.",
                [this](const std::string&) { wanted_.is_local = true; });
     set.text("--state", wanted_.state, "FILE",
@@ -224,7 +219,6 @@ class Health final : public Command {
     report::Table<FindingLine>(finding_columns(), table_);
     wanted_.explains = !omits_phy_;
     wanted_.vs_keys = read_vs_keys(session.host(), vs_keys_);
-    if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
     if (repeats_) {
       co_await run_fabric(session, emit);
@@ -256,11 +250,11 @@ class Health final : public Command {
     }
     Fabric fabric = co_await discover(session, wanted_.discovery);
     const Scope scope = co_await find_scope(session.stack(), fabric, wanted_);
-    Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
+    Input input(fabric.subnet, fabric.failures, wanted_.thresholds, wanted_.host_names);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
     HealthRun run{session.stack(), fabric, wanted_, scope, input};
     const Diagnosis diagnosis = co_await diagnose(run);
-    HealthReport(session.host(), fabric, baseline.fabric(), wanted_, diagnosis, scope, &input.phy).emit(emit, table_);
+    HealthReport(session.host(), fabric, baseline.fabric(), wanted_, diagnosis, &input.phy).emit(emit, table_);
   }
 
   void check_local() const {
@@ -280,7 +274,7 @@ class Health final : public Command {
     if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
   }
   HealthRequest wanted_;
-  std::optional<std::string> thresholds_, fail_on_, nodes_, vs_keys_;
+  std::optional<std::string> thresholds_, nodes_, vs_keys_;
   bool repeats_{}, omits_phy_{};
   TableOptions table_;
   std::optional<std::uint64_t> count_;

@@ -6,19 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 #include <sstream>
-#include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -123,7 +117,7 @@ DownPort examine_down_port(Stack& stack, const HealthRequest& wanted) {
   DownPort port{{}, {wanted.baseline ? wanted.baseline : stack.former_fabric(), names}, {}};
   port.own.names = names;
   subnet::add_own_node(port.own.subnet, stack.down_port());
-  Input input(port.own.subnet, port.own.failures, wanted.thresholds);
+  Input input(port.own.subnet, port.own.failures, wanted.thresholds, wanted.host_names);
   input.own_port = stack.down_port().name();
   if (wanted.phy) {
     for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
@@ -153,8 +147,8 @@ async::Task<> run_local(Session& session, Emit& emit, const HealthRequest& wante
   const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
   Scope scope{false, std::vector<bool>(fabric.subnet.ports().size()), std::vector<bool>(fabric.subnet.nodes().size(), true)};
   scope.ports[fabric.subnet.start] = true;  // no path to the PMA of the other one is known
-  Input input(fabric.subnet, fabric.failures, wanted.thresholds);
-  EarlierRounds earlier{.counters = CounterReadings(CounterReadings::Cost::least)};
+  Input input(fabric.subnet, fabric.failures, wanted.thresholds, wanted.host_names);
+  EarlierRounds earlier{.counters = CounterReadings(true)};
   counters::CounterHistory& history = earlier.counters.history();
   const std::string why = wanted.state ? load_state(*wanted.state, fabric.subnet, session.stack().loop(), history) : std::string();
   if (!why.empty()) session.host().log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted.state), why));

@@ -7,15 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "phy/port_row.hpp"
-#include "subnet/model/names.hpp"
 #include "tools/shared/fabric_report.hpp"
 #include "tools/shared/remedy_text.hpp"
 
@@ -58,6 +52,19 @@ std::optional<double> provable_ratio_of(const Finding& finding) {
   return std::nullopt;
 }
 
+void visit_evidence(report::Sink& sink, const Evidence& evidence) {
+  sink.value("check", evidence.check->id);
+  sink.text_or_null("counter", evidence.counter != nullptr ? evidence.counter->name : std::string_view());
+  sink.text_or_null("field", evidence.field);
+  sink.value("which_end", evidence.end);
+  visit_value(sink, "value_before", evidence.before);
+  visit_value(sink, "value_after", evidence.after);
+  sink.value("delta", evidence.delta);
+  sink.value("per_second", evidence.per_second());
+  sink.value("limit", evidence.limit);
+  sink.value("provable_error_ratio", evidence.provable_ratio);
+}
+
 std::vector<FindingLine> lines_of(const HealthReport& report, const Findings& findings) {
   std::vector<FindingLine> lines;
   for (const Finding& finding : findings) lines.push_back({&report, &finding});
@@ -87,7 +94,7 @@ Cell evidence_cell(const FindingLine& line) {
   std::string words;
   for (const Evidence& evidence : line.finding->evidence) add_part(words, line.report->words().evidence(*line.finding, evidence), "; ");
   const auto write = [&line](report::Sink& sink, std::string_view key) {
-    sink.objects(key, line.finding->evidence, [&](const Evidence& evidence) { HealthReport::visit_evidence(sink, evidence); });
+    sink.objects(key, line.finding->evidence, [&](const Evidence& evidence) { visit_evidence(sink, evidence); });
   };
   return report::Nested{std::move(words), write};
 }
@@ -115,24 +122,14 @@ void HealthReport::emit(Emit& emit, const TableOptions& options) const {
   emit_either(emit, options, *this, "findings", finding_columns(), lines);
 }
 
-void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }
-
-void HealthReport::visit_example(report::Sink& sink) const {
-  Finding any;
-  any.check = &all_checks().front();
-  any.level = Level::info;
-  visit(sink, {any});
-}
-
-void HealthReport::visit(report::Sink& sink, const Findings& findings) const {
-  const VerdictFacts of = facts();
-  sink.value("verdict", name(of.verdict));
+void HealthReport::visit(report::Sink& sink) const {
+  sink.value("verdict", name(verdict()));
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
   sink.end_object();
-  sink.value("host_count", of.host_count);
-  sink.value("switch_count", of.switch_count);
-  sink.value("link_count", of.link_count);
+  sink.value("host_count", diagnosis_.host_count);
+  sink.value("switch_count", diagnosis_.switch_count);
+  sink.value("link_count", diagnosis_.link_count);
   sink.value("window_seconds", diagnosis_.window_seconds);
   sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
@@ -143,7 +140,7 @@ void HealthReport::visit(report::Sink& sink, const Findings& findings) const {
     sink.value("ports_read", covered.ports.read);
     sink.value("ports_wanted", covered.ports.of);
   });
-  report::Table<FindingLine>(finding_columns()).visit(sink, "findings", lines_of(*this, findings));
+  report::Table<FindingLine>(finding_columns()).visit(sink, "findings", lines_of(*this, diagnosis_.findings));
   sink.objects("checks", diagnosis_.checks, [&](const CheckResult& result) {
     sink.value("check", result.check->id);
     sink.value("check_state", name(result.state));
@@ -181,19 +178,6 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   sink.begin_object("phy");
   phy::visit(sink, *row);
   sink.end_object();
-}
-
-void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) {
-  sink.value("check", evidence.check->id);
-  sink.text_or_null("counter", evidence.counter != nullptr ? evidence.counter->name : std::string_view());
-  sink.text_or_null("field", evidence.field);
-  sink.value("which_end", evidence.end);
-  visit_value(sink, "value_before", evidence.before);
-  visit_value(sink, "value_after", evidence.after);
-  sink.value("delta", evidence.delta);
-  sink.value("per_second", evidence.per_second());
-  sink.value("limit", evidence.limit);
-  sink.value("provable_error_ratio", evidence.provable_ratio);
 }
 
 /// Writes paragraphs, each broken once, to the width of the terminal.
@@ -274,7 +258,7 @@ void text_not_looked_at(Lines& lines, const Diagnosis& diagnosis) {
 
 void HealthReport::text(TextOut& out) const {
   Lines lines(out, terminal_);
-  const std::string first = first_line_.empty() ? verdict_text(facts()) : first_line_ + ".";
+  const std::string first = first_line_.empty() ? verdict_text(verdict(), diagnosis_) : first_line_ + ".";
   const bool is_healthy = first_line_.empty() && verdict() == Verdict::healthy;
   const auto write_verdict = [&] { lines.write(first, 0, is_healthy ? first.find(':') : 0, good_colour); };
   write_verdict();

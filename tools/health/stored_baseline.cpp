@@ -5,21 +5,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
-#include "counters/difference.hpp"
 #include "iba/text.hpp"
-#include "phy/reading.hpp"
-#include "snapshot/stored_fabric.hpp"
-#include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -39,17 +30,12 @@ std::vector<PortIndex> ports_of_node(const Scope& scope, const Subnet& subnet, N
   return ports;
 }
 
-/// The port of the model with this node GUID and number; none if there is none, or if several nodes claim the GUID.
-PortIndex only_port(const Subnet& subnet, Guid guid, unsigned number) {
-  const NodeIndex node = subnet::only_node(subnet, guid);
-  return node == subnet::none ? subnet::none : subnet.port_of(node, number);
-}
-
 /// The port of another model that has the node GUID and the number of this one; none if there is none, or if it is not the only one.
 PortIndex same_port(const Subnet& subnet, PortIndex at, const Subnet& other) {
   if (&other == &subnet) return at;
-  const subnet::Port& port = subnet.port(at);
-  return subnet::has_own_guid(subnet, port.node) ? only_port(other, subnet.node(port.node).guid(), port.number) : subnet::none;
+  if (at == subnet::none || !subnet::has_own_guid(subnet, subnet.port(at).node)) return subnet::none;
+  const NodeIndex node = subnet::only_node(other, subnet.node_of(at).guid());
+  return node == subnet::none ? subnet::none : other.port_of(node, subnet.port(at).number);
 }
 
 std::vector<PortIndex> swept_ports(const Subnet& subnet) {
@@ -134,7 +120,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   plan.owners = owners;
   plan.ports = counters::ReadingPlan::Ports::each;
   plan.pmas = &pmas_;
-  if (cost_ == Cost::usual) {
+  if (!is_local_) {
     plan.further = [&](const counters::PmaReading& reading) -> counters::Further {
       const counters::CounterKey key = counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
       return {.discard_details = has_moved(key, reading, "port_xmit_discards"),
@@ -166,31 +152,33 @@ async::Task<subnet::Failures> CounterReadings::read(Stack& stack, const Subnet& 
     const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
     if (table != nullptr) table->add(counters::RowDifference(before ? &*before : nullptr, reading.row, octets_per_second).errors());
   };
-  mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(stack) : nullptr;
+  mad::Transactor* owners = is_local_ ? nullptr : owner_transactor(stack);
   subnet::Failures failures = co_await read_all(stack.transactor(), subnet, std::move(options), scope, owners, take);
   nodes_.clear();
   for (const subnet::Node& node : subnet.nodes()) nodes_.insert(node.guid());
   co_return failures;
 }
 
-void CounterReadings::name_former_peers(const Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const {
-  for (PortIndex at = 0; at < subnet.ports().size() && !links_.empty(); ++at) {
-    const subnet::Port& port = subnet.port(at);
-    if (port.peer != subnet::none || !has_own_guid(subnet, port.node)) continue;
-    const auto link = links_.find({subnet.node(port.node).guid(), port.number});
-    if (link == links_.end()) continue;
-    const PortIndex peer = only_port(subnet, link->second.first, link->second.second);
+void CounterReadings::name_former_peers(const Subnet& subnet, std::map<PortIndex, PortIndex>& peers) {
+  for (PortIndex at = 0; at < subnet.ports().size() && then_; ++at) {
+    const Subnet& then = then_->subnet();
+    const PortIndex before = subnet.port(at).peer == subnet::none ? same_port(subnet, at, then) : subnet::none;
+    const PortIndex peer = before == subnet::none ? subnet::none : same_port(then, then.port(before).peer, subnet);
     if (peer != subnet::none) peers[at] = peer;
   }
 }
 
-subnet::Failures CounterReadings::find_gone(const Subnet& subnet) const {
-  std::vector<std::string> gone;
-  for (const auto& [guid, description] : since_nodes_) {
-    if (subnet.find_node(guid) == subnet::none) gone.push_back(to_text(guid) + (description.empty() ? "" : " " + in_quotes(description)));
+subnet::Failures CounterReadings::find_gone(const Subnet& subnet) {
+  std::map<Guid, std::string> gone;
+  for (const subnet::Node& node : then_->subnet().nodes()) {
+    const std::string words = node.has_description && !node.description().empty() ? " " + in_quotes(node.description()) : "";
+    if (subnet.find_node(node.guid()) == subnet::none) gone[node.guid()] = to_text(node.guid()) + words;
   }
   if (gone.empty()) return {};
-  std::string why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), subnet::some_of(gone, "node", "nodes"));
+  std::vector<std::string> names;
+  for (auto& [guid, name] : gone) names.push_back(std::move(name));
+  std::string why =
+      fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_->file()), subnet::some_of(names, "node", "nodes"));
   return {{.kind = subnet::Failure::Kind::not_read, .attribute = {}, .why = std::move(why), .error = {}}};
 }
 
@@ -200,32 +188,22 @@ void CounterReadings::keep_nodes_of(const Subnet& subnet) {
 }
 
 async::Task<> CounterReadings::read_snapshot(Stack& stack, const std::string& file, const Subnet& current) {
-  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
-  if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError("--since: " + why);
-  const async::Time time = time_of(*stored, stack.loop());
-  since_ = file;
+  since_ = snapshot::open_fabric(file);
+  if (const std::string why = since_->why_without("counters", "counters"); !why.empty()) throw UsageError("--since: " + why);
+  const async::Time time = time_of(*since_, stack.loop());
   if (stack.host().options().from && time >= time_of(stack.host().stored(), stack.loop()))
     throw UsageError(
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
-  snapshot::SnapshotTransactor transactor(*stored);
-  const Subnet& then = transactor.subnet();
+  const Subnet& then = then_.emplace(*since_).subnet();
   if (const std::string other = subnet::other_fabric(current, then, subnet::Counterparts(current, then)); !other.empty())
     throw UsageError(fmt::format("--since: {} cannot be compared: {}", in_quotes(file), other));
-  const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
-  for (PortIndex at = 0; at < then.ports().size(); ++at) {
-    const PortIndex peer = then.port(at).peer;
-    if (peer == subnet::none || !subnet::has_own_guid(then, then.port(at).node) || !subnet::has_own_guid(then, then.port(peer).node))
-      continue;
-    links_[end_of(at)] = end_of(peer);
-  }
-  for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.row.error_time = reading.row.traffic_time = time;
     history_.take(counters::counter_key(then, node, reading.select), reading.row);
   };
-  subnet::SurveyOptions options(path::IbDrPath(&stored->end_port()));
+  subnet::SurveyOptions options(path::IbDrPath(&since_->end_port()));
   const Scope all;
-  co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
+  co_await read_all(*then_, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
   history_.keep_nodes_of(current);
   pmas_ = {};  // firmware may have been renewed since
 }

@@ -3,14 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "base/escape.hpp"
 #include "health/checks/common.hpp"
-#include "health/finding.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
@@ -64,9 +59,9 @@ Confidence sure_of_absence(const Input& input) {
   return is_silent ? Confidence::possible : Confidence::sure;
 }
 
-/// The finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose near
-/// end is up, and silent; else the first node.
-Finding finding_of(const Input& input, const Region& region) {
+/// Adds the finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose
+/// near end is up, and silent; else the first node. Nothing where several ends are silent, which are one finding of node-silent.
+void judge_region(const Input& input, const Region& region, Findings& findings) {
   Finding finding{.confidence = sure_of_absence(input)};
   for (const FormerCable& cable : region.boundary) {
     if (!cable.near.is_before && cable.near.port != subnet::none) finding.lost.push_back(cable.near);
@@ -75,6 +70,7 @@ Finding finding_of(const Input& input, const Region& region) {
   const std::string contents = contents_of(input.baseline->subnet, region);
   const std::vector<FormerCable> silent = silent_cables(input, region);
   const std::size_t cables = finding.ends.size() / 2;
+  if (cables == 0 && silent.size() > 1) return;
   if (cables > 0) {
     finding.subject = Finding::Subject::cables;
     finding.detail = fmt::format("{} down, and with {} {}.", cables == 1 ? "The cable is" : fmt::format("All {} cables are", cables),
@@ -87,21 +83,22 @@ Finding finding_of(const Input& input, const Region& region) {
     finding.ends.push_back({region.nodes.front(), subnet::none, true});
     finding.detail = fmt::format("No cable that led there is seen as down. Missing: {}.", contents);
   }
-  return finding;
+  findings.push_back(std::move(finding));
 }
 
-/// The finding of a region that is one node: it is gone, or probably does not answer at the port to which it was linked. Nothing where
-/// several ports are silent, which are one finding of node-silent.
-std::optional<Finding> finding_of_node(const Input& input, const Region& region) {
+/// Adds the finding of a region that is one node: it is gone, or probably does not answer at the port to which it was linked. Nothing where
+/// several ports are silent, as above.
+void judge_node(const Input& input, const Region& region, Findings& findings) {
   const std::vector<FormerCable> silent = silent_cables(input, region);
-  if (silent.size() > 1) return std::nullopt;
+  if (silent.size() > 1) return;
   if (!silent.empty()) {
-    return Finding{.confidence = Confidence::possible,
-                   .ends = {silent.front().near},
-                   .lost = {silent.front().near},
-                   .detail = fmt::format("In the baseline this is {}.", contents_of(input.baseline->subnet, region))};
+    findings.push_back({.confidence = Confidence::possible,
+                        .ends = {silent.front().near},
+                        .lost = {silent.front().near},
+                        .detail = fmt::format("In the baseline this is {}.", contents_of(input.baseline->subnet, region))});
+    return;
   }
-  Finding finding = on_place(input.subnet, {region.nodes.front(), subnet::none, true}, false);
+  Finding& finding = findings.emplace_back(on_place(input.subnet, {region.nodes.front(), subnet::none, true}, false));
   finding.confidence = sure_of_absence(input);
   const Subnet& was = input.baseline->subnet;
   for (const auto& [near, far] : region.boundary) {
@@ -110,22 +107,17 @@ std::optional<Finding> finding_of_node(const Input& input, const Region& region)
       finding.detail = fmt::format("Its port {} was linked to {}.", port.number, port_text(was, port.peer));
     finding.lost.push_back(near);
   }
-  return finding;
 }
 
 void find_gone_regions(const Input& input, Findings& findings) {
   for (const Region& region : gone_regions(input)) {
-    if (region.nodes.size() == 1) continue;  // find_gone_nodes()
-    Finding finding = finding_of(input, region);
-    const bool is_silent_at_all = finding.subject == Finding::Subject::cable && silent_cables(input, region).size() > 1;
-    if (!is_silent_at_all) findings.push_back(std::move(finding));  // else it is one of find_silent_nodes()
+    if (region.nodes.size() > 1) judge_region(input, region, findings);
   }
 }
 
 void find_gone_nodes(const Input& input, Findings& findings) {
   for (const Region& region : gone_regions(input)) {
-    if (region.nodes.size() > 1) continue;  // find_gone_regions()
-    if (auto finding = finding_of_node(input, region)) findings.push_back(std::move(*finding));
+    if (region.nodes.size() == 1) judge_node(input, region, findings);
   }
 }
 

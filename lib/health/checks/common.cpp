@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
-#include "subnet/model/names.hpp"
 
 namespace ib::health {
 
@@ -77,21 +75,6 @@ Evidence evidence_of(const Input& input, const PortChanges& counts, const Counte
   if (seconds && rate.known()) evidence.provable_ratio = provable_ratio(bits_in(rate, *seconds));
   return evidence;
 }
-
-Evidence beyond_limit(std::string_view field, double value, double limit) {
-  return {.field = field, .after = {value, {}}, .limit = limit, .is_beyond_limit = true};
-}
-
-Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit) {
-  return {.field = field, .end = end, .after = value, .limit = limit};
-}
-
-Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is) {
-  return {.field = field, .end = end, .before = was, .after = is};
-}
-
-Value width_value(const subnet::LinkRate& rate) { return number(rate.lanes); }
-Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
 std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
   if (change.delta) return *change.delta;

@@ -2,21 +2,9 @@
 // What the topics of checks share. Each topic has a file, with its checks and their words at the end.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "health/diagnosis.hpp"
-#include "health/finding.hpp"
-#include "health/input.hpp"
-#include "subnet/model/rate.hpp"
 
 namespace ib::health {
 
@@ -46,13 +34,19 @@ Value code(Code value) {
   return {static_cast<std::uint64_t>(value), to_text(value)};
 }
 /// The width and the speed of a rate as the values of fields: lanes, and Mb/s of a lane with the word.
-Value width_value(const subnet::LinkRate& rate);
-Value speed_value(const subnet::LinkRate& rate);
+inline Value width_value(const subnet::LinkRate& rate) { return number(rate.lanes); }
+inline Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
-Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit = {});
-Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is);
+inline Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit = {}) {
+  return {.field = field, .end = end, .after = value, .limit = limit};
+}
+inline Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is) {
+  return {.field = field, .end = end, .before = was, .after = is};
+}
 /// The value of a field at the first end of a finding, which is greater or less than its limit.
-Evidence beyond_limit(std::string_view field, double value, double limit);
+inline Evidence beyond_limit(std::string_view field, double value, double limit) {
+  return {.field = field, .after = {value, {}}, .limit = limit, .is_beyond_limit = true};
+}
 /// What a counter has done, at end `end` of a finding.
 Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
                      std::optional<double> limit = {});

@@ -9,15 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "health/checks/common.hpp"
-#include "health/diagnosis.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/registry.hpp"
 

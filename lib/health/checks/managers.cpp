@@ -6,10 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <string>
-#include <tuple>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "health/checks/common.hpp"

@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/hosts.hpp"
 #include "health/routes.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
 
 namespace ib::health {

@@ -4,21 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/diagnosis.hpp"
-#include "health/finding.hpp"
 #include "iba-gen/reg.hpp"
-#include "phy/port_row.hpp"
 
 namespace ib::health {
 namespace {

@@ -4,12 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <set>
-#include <tuple>
-#include <utility>
 
 #include "base/bytes.hpp"
 #include "health/checks/common.hpp"
@@ -28,34 +22,26 @@ bool is_without_manager(const Input& input) {
   return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
 }
 
-void group(const Input& input, Findings& findings, std::size_t first) {
-  if (findings.size() - first < 2) return;
-  Finding all = on_nodes({}, Finding::Subject::group);
-  for (std::size_t at = first; at < findings.size(); ++at) {
-    Evidence evidence = findings[at].evidence.front();
-    evidence.end = all.ends.size();
-    all.ends.push_back(findings[at].ends.front());
-    all.evidence.push_back(evidence);
-  }
-  std::ranges::sort(all.ends, {}, [&input](const Place& end) { return place_order(input.subnet, end.port); });
-  all.detail = "No subnet manager is active, or none reaches them.";
-  findings.resize(first);
-  findings.push_back(std::move(all));
+/// Ports whose links are trained and in a state in which packets do not pass.
+std::vector<PortIndex> ports_in_state(const Subnet& subnet, smp::PortState state) {
+  return subnet.ports_where([&](PortIndex at) {
+    const subnet::Port& port = subnet.port(at);
+    return port.number != 0 && port.is_link_up() && port.state() == state;
+  });
 }
 
-/// Links whose ports are trained and in a state in which packets do not pass.
 void find_state(const Input& input, Findings& findings, smp::PortState state) {
-  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
-    const subnet::Port& port = input.subnet.port(at);
-    if (port.number == 0 || !port.is_link_up() || port.state() != state) continue;
+  for (const PortIndex at : ports_in_state(input.subnet, state))
     findings.push_back(on_cable(input.subnet, at, {field_value("portState", 0, code(state))}));
-  }
 }
 
 void find_initialize(const Input& input, Findings& findings) {
-  const std::size_t first = findings.size();
-  find_state(input, findings, smp::PortState::init);
-  if (is_without_manager(input)) group(input, findings, first);
+  std::vector<PortIndex> ports = ports_in_state(input.subnet, smp::PortState::init);
+  if (ports.size() < 2 || !is_without_manager(input)) return find_state(input, findings, smp::PortState::init);
+  std::ranges::sort(ports, {}, [&input](PortIndex at) { return place_order(input.subnet, at); });
+  Finding& all = findings.emplace_back(on_ports(input.subnet, ports, Finding::Subject::group));
+  for (std::size_t end = 0; end < ports.size(); ++end) all.evidence.push_back(field_value("portState", end, code(smp::PortState::init)));
+  all.detail = "No subnet manager is active, or none reaches them.";
 }
 
 void find_zero_lids(const Input& input, Findings& findings) {

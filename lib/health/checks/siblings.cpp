@@ -8,20 +8,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/hosts.hpp"
-#include "subnet/model/names.hpp"
 
 namespace ib::health {
 namespace {
@@ -85,7 +75,7 @@ Siblings siblings_of(const Input& input) {
   const Subnet& subnet = input.subnet;
   Siblings siblings;
   std::map<Machine, Unit> hosts;
-  const Machines machines = machines_of(input, subnet);
+  const Machines machines(subnet, input.host_names);
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     if (const Machine& host = machines.of(at); !host.name.empty()) {
@@ -104,15 +94,14 @@ Siblings siblings_of(const Input& input) {
   return siblings;
 }
 
-/// What most of `units` have in common, and at least three; null if nothing.
+/// What most of `units` have in common, and at least three.
 template <class T>
-const T* common(const Units& units, T Traits::*trait) {
+std::optional<T> common(const Units& units, T Traits::*trait) {
   std::map<T, std::size_t> counts;
   for (const Unit* unit : units) ++counts[unit->traits.*trait];
   const auto most = std::ranges::max_element(counts, {}, [](const auto& of) { return of.second; });
-  if (most == counts.end() || most->second < least_siblings || 2 * most->second <= units.size()) return nullptr;
-  const auto owner = std::ranges::find_if(units, [&](const Unit* unit) { return unit->traits.*trait == most->first; });
-  return &((*owner)->traits.*trait);
+  if (most == counts.end() || most->second < least_siblings || 2 * most->second <= units.size()) return std::nullopt;
+  return most->first;
 }
 
 std::string devices_text(const Devices& devices) {
@@ -136,11 +125,6 @@ std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
   return lost;
 }
 
-struct Difference {
-  std::string text;  ///< as sentences; empty: in nothing
-  bool is_only_links{};
-};
-
 /// Siblings of one kind and pattern: with one device, if there are enough of them, which then form a family of their own; or the rest,
 /// which is compared with all.
 class Family {
@@ -158,37 +142,36 @@ class Family {
 
   const std::string_view kind;
   const Units units, members;
-  bool lacks_links(const Unit& unit) const { return links_ != nullptr && unit.traits.links < *links_; }
+  bool lacks_links(const Unit& unit) const { return links_ && unit.traits.links < *links_; }
 
-  Difference difference(const Unit& unit) const {
-    Difference of;
-    const auto add = [&of](const std::string& more) { add_part(of.text, more, " "); };
+  /// Adds a finding of a unit that differs from what most have.
+  void judge(const Unit& unit, Findings& findings) const {
     const Traits& own = unit.traits;
-    of.is_only_links = lacks_links(unit);
-    if (of.is_only_links) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
-    if (is_slower(own)) {
-      of.is_only_links = false;
-      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest.rate), most_, rate_text(slowest_->rate)));
-    }
-    if (devices_ != nullptr && own.devices != *devices_) {
-      of.is_only_links = false;
-      add(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most_, devices_text(*devices_)));
-    }
-    return of;
+    const bool is_slow = is_slower(own), is_other = devices_ && own.devices != *devices_;
+    if (!lacks_links(unit) && !is_slow && !is_other) return;
+    Finding& finding = findings.emplace_back(on_nodes(unit.nodes));
+    if (!is_slow && !is_other) finding.symptom = Finding::Symptom::fewer_links;
+    if (lacks_links(unit))
+      finding.add_sentence(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
+    if (is_slow)
+      finding.add_sentence(
+          fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest.rate), most_, rate_text(slowest_->rate)));
+    if (is_other)
+      finding.add_sentence(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most_, devices_text(*devices_)));
   }
 
  private:
   /// Whether a link supports less than the links of most siblings do. False if three siblings or more are like that: cables do not change
   /// what is supported.
   bool is_slower(const Traits& own) const {
-    if (slowest_ == nullptr || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
+    if (!slowest_ || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
     const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
     return static_cast<std::size_t>(std::ranges::count_if(units, is_alike)) < least_siblings;
   }
 
-  const std::size_t* links_;
-  const Devices* devices_;
-  const DataRate* slowest_;
+  std::optional<std::size_t> links_;
+  std::optional<Devices> devices_;
+  std::optional<DataRate> slowest_;
   std::string most_;
 };
 
@@ -269,12 +252,7 @@ void find_other_siblings(const Input& input, Findings& findings) {
   }
   for (const Family& family : families) {
     for (const Unit* unit : family.members) {
-      if (family.lacks_links(*unit) && reported.contains(unit->nodes.front())) continue;
-      Difference difference = family.difference(*unit);
-      if (difference.text.empty()) continue;
-      Finding& finding = findings.emplace_back(on_nodes(unit->nodes));
-      if (difference.is_only_links) finding.symptom = Finding::Symptom::fewer_links;
-      finding.detail = std::move(difference.text);
+      if (!family.lacks_links(*unit) || !reported.contains(unit->nodes.front())) family.judge(*unit, findings);
     }
   }
 }
@@ -282,10 +260,10 @@ void find_other_siblings(const Input& input, Findings& findings) {
 constexpr std::size_t least_hcas = 3;  // of a leaf, with numbers in their names
 
 struct Leaf {
-  std::map<unsigned, std::vector<PortIndex>> by_number;  ///< ports of the leaf
+  std::map<std::uint64_t, std::vector<PortIndex>> by_number;  ///< ports of the leaf
   std::size_t hcas{};
 
-  std::optional<unsigned> rail() const {
+  std::optional<std::uint64_t> rail() const {
     for (const auto& [number, ports] : by_number) {
       if (hcas >= least_hcas && 2 * ports.size() > hcas) return number;
     }
@@ -295,14 +273,14 @@ struct Leaf {
 
 struct Hca {
   Machine host;
-  unsigned number{};
+  std::uint64_t number{};
 };
 
 /// The HCAs whose descriptions contain their number, by node.
 std::map<NodeIndex, Hca> hcas_of(const Input& input) {
   std::map<NodeIndex, Hca> hcas;
-  std::map<Machine, std::set<unsigned>> hosts;
-  const Machines machines = machines_of(input, input.subnet);
+  std::map<Machine, std::set<std::uint64_t>> hosts;
+  const Machines machines(input.subnet, input.host_names);
   for (NodeIndex at = 0; at < input.subnet.nodes().size(); ++at) {
     const Machine& host = machines.of(at);
     const auto number = hca_number(input.subnet.node(at), host.name);
@@ -334,7 +312,7 @@ std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
 /// a fabric without rails, small leaves have one by chance.
 bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
   std::size_t known = 0, with_rail = 0, hcas = 0, on_rail = 0;
-  std::set<unsigned> rails;
+  std::set<std::uint64_t> rails;
   for (const auto& [node, leaf] : leaves) {
     if (leaf.hcas < least_hcas) continue;
     ++known;
@@ -351,7 +329,7 @@ void find_other_rails(const Input& input, Findings& findings) {
   const std::map<NodeIndex, Leaf> leaves = leaves_of(input);
   if (!has_rails(leaves)) return;
   for (const auto& [node, leaf] : leaves) {
-    const std::optional<unsigned> rail = leaf.rail();
+    const std::optional<std::uint64_t> rail = leaf.rail();
     if (!rail) continue;
     for (const auto& [number, ports] : leaf.by_number) {
       if (number == *rail) continue;

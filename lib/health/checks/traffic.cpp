@@ -10,13 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <map>
-#include <set>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "health/checks/common.hpp"
 

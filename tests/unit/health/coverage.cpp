@@ -29,12 +29,15 @@ const CheckResult& result_of(const Diagnosis& diagnosis, std::string_view id) {
   return *std::ranges::find_if(diagnosis.checks, [id](const CheckResult& of) { return of.check->id == id; });
 }
 
+/// How much was read in part, or not at all.
+auto gap_count(const Diagnosis& diagnosis) { return std::ranges::count(diagnosis.coverage, false, &Coverage::is_whole); }
+
 }  // namespace
 
 TEST_CASE("coverage: where all was read, checks are done and the window proves something of every link") {
   Half whole({});
   const Diagnosis diagnosis = whole.examine();
-  CHECK(diagnosis.gaps().empty());
+  CHECK(gap_count(diagnosis) == 0);
   CHECK_FALSE(diagnosis.any_not_read());
   CHECK(result_of(diagnosis, "symbol-errors").state == CheckState::done);
   CHECK(diagnosis.proven_links.read == 6);
@@ -54,7 +57,7 @@ TEST_CASE("coverage: a check that has seen a part says so, and of which part") {
   CHECK(result.ports->of == 12);
   CHECK(result_of(diagnosis, "counter-stuck").reason == "counters of 5 of 7 nodes");
   CHECK(result_of(diagnosis, "link-slow").state == CheckState::done);
-  CHECK(diagnosis.gaps().size() == 2);
+  CHECK(gap_count(diagnosis) == 2);
 }
 
 TEST_CASE("coverage: P_Keys, FEC modes and SMInfo that were not all read") {
@@ -80,7 +83,7 @@ TEST_CASE("coverage: P_Keys, FEC modes and SMInfo that were not all read") {
   check("fec-mismatch", "FEC modes of 1 of 2 ports");
   check("sm-not-best", "SMInfo of 2 of 3 subnet managers");
   CHECK(diagnosis.any_not_read());
-  CHECK(diagnosis.gaps().size() == 3);
+  CHECK(gap_count(diagnosis) == 3);
 
   Half none({});  // nothing at all is not a part
   none.input->pkey_ports = {first};

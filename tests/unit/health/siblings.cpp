@@ -23,8 +23,7 @@ namespace {
 
 /// The findings of the checks of nodes on a fabric, as far as they are not of subnet managers.
 struct Nodes {
-  explicit Nodes(FakeFabric& fabric, const HostNames* names = nullptr) : swept(fabric), input(swept.subnet, swept.failures, thresholds) {
-    input.host_names = names;
+  explicit Nodes(FakeFabric& fabric, const HostNames& names = {}) : swept(fabric), input(swept.subnet, swept.failures, thresholds, names) {
     input.source(Source::managers).state = CheckState::skipped;
     diagnosis = examine(input, {});
   }
@@ -242,11 +241,11 @@ TEST_CASE("rail and sibling-ports know hosts by the expression that was given") 
   FakeFabric fabric = railed(6, 4, "mlx5_{1}/n{0}", swapped);
   const HostNames names("/(n[0-9]+)$");
   CHECK(Nodes(fabric).found().empty());
-  CHECK(Nodes(fabric, &names).found() == Found{"rail", "rail"});
+  CHECK(Nodes(fabric, names).found() == Found{"rail", "rail"});
   FakeFabric fewer = railed(6, 4, "mlx5_{1}/n{0}", [](unsigned, unsigned hca) { return hca; });
   fewer.set_link(1, 3, false);  // of leaf0: that of n2
   CHECK(Nodes(fewer).found().empty());
-  const Nodes by_host(fewer, &names);
+  const Nodes by_host(fewer, names);
   REQUIRE(by_host.found() == Found{"sibling-ports"});
   CHECK(by_host.diagnosis.findings[0].ends.size() == 3);
 }
