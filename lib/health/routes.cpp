@@ -137,31 +137,15 @@ void find_broken_ways(const Input& input, Findings& findings) {
 async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::ReadLanes read_lanes, routing::Pause pause) {
   RouteAnalysis analysis;
   const Network& network = tables.network;
-  const std::vector<routing::DestinationLid> destinations = network.destinations(false);
-  routing::RouteTree ways(network, tables.linear, false);
-  routing::Unicast unicast(network, destinations);
-  routing::Channels channels(network);
-  const routing::UseRoutes use = [&](const routing::RouteTree& to, std::size_t) {
-    unicast.add(to);
-    channels.add(to);
-  };
-  co_await routing::each_destination(ways, destinations, false, use, pause);
-  for (const routing::Cause* cause : unicast.findings()) analysis.findings.push_back(finding_of(network, *cause, false));
-  routing::Multicast multicast(network, tables.multicast, [&tables](Lid mlid) { return tables.groups.find(mlid); });
-  if (tables.has_multicast) {
-    const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
-    const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
-    co_await routing::each_group(groups, judge, pause);
+  routing::RouteFindings found(tables);
+  const routing::AnalysisChoice choice{.unicast_loops = !tables.has_multicast, .multicast = tables.has_multicast};
+  const routing::UseRoutes no_further;
+  co_await routing::analyse(tables, choice, no_further, read_lanes, pause, found);
+  for (const routing::Cause* cause : found.unicast.findings()) analysis.findings.push_back(finding_of(network, *cause, false));
+  if (found.multicast) {
+    for (const routing::Cause* cause : found.multicast->findings()) analysis.findings.push_back(finding_of(network, *cause, true));
   }
-  for (const routing::Cause* cause : multicast.findings()) analysis.findings.push_back(finding_of(network, *cause, true));
-  routing::MulticastChannels trees(network, tables.multicast, multicast);
-  trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
-  const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
-  co_await routing::each_group(trees.groups(), add, pause);
-  const routing::ServiceLevels levels;
-  const routing::LoopInput input{tables.linear, destinations, false, channels, &trees, tables.lanes, levels};
-  const bool is_unread = !unicast.not_read().empty() || !multicast.not_read().empty();
-  const routing::CreditLoops loops = co_await routing::find_loops(input, is_unread, read_lanes, pause);
+  const routing::CreditLoops& loops = tables.has_multicast ? *found.multicast_loops : *found.loops;
   analysis.lacks_lanes = loops.verdict == routing::Verdict::not_read && !loops.loops.empty();
   if (analysis.lacks_lanes) co_return analysis;
   const bool is_found = loops.verdict == routing::Verdict::found;

@@ -13,19 +13,9 @@
 
 namespace ib::health {
 
-struct RouteTables {
-  explicit RouteTables(const Subnet& subnet)
-      : network(subnet),
-        linear(network.switches().size(), network.last_lid()),
-        multicast(network.switches().size()),
-        lanes(network.switches().size()) {}
-
-  routing::Network network;
-  routing::LinearTables linear;
-  routing::MulticastTables multicast;
-  bool has_multicast{};          ///< multicast tables were read
-  routing::GroupMembers groups;  ///< as far as the SA names them
-  routing::SlToVlTables lanes;   ///< filled during the analysis
+struct RouteTables : routing::NetworkTables {
+  explicit RouteTables(const Subnet& subnet) : NetworkTables(subnet) {}
+  bool has_multicast{};  ///< multicast tables were read
 };
 
 struct RouteAnalysis {

@@ -35,7 +35,12 @@ void Channels::add(const RouteTree& tree) {
     const Hop& hop = tree.hop(at);
     if (hop.out == none || !network_.wire(hop.out).carries()) continue;
     used_[hop.out] = true;
-    if (hop.senders > 0) add_first_hop(tree, at);
+    if (hop.senders > 0) {
+      const HostIndex owner = tree.to().host;
+      const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
+      HostIndex& senders = first_hop_[hop.out];
+      senders = owner_is_here && (senders == none || senders == owner) ? owner : everybody;
+    }
     if (hop.next == none || hop.in_cycle) continue;
     const PortId wanted = tree.hop(hop.next).out;
     if (wanted != none && network_.wire(wanted).carries()) set_edge(hop.out, wanted, hop.next);
@@ -43,13 +48,6 @@ void Channels::add(const RouteTree& tree) {
   for (const HostIndex host : network_.stray()) {
     if (tree.sends(host) && network_.wire(network_.port_id_of_host(host)).carries()) used_[network_.port_id_of_host(host)] = true;
   }
-}
-
-void Channels::add_first_hop(const RouteTree& tree, SwitchIndex at) {
-  const HostIndex owner = tree.to().host;
-  const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
-  HostIndex& senders = first_hop_[tree.hop(at).out];
-  senders = owner_is_here && (senders == none || senders == owner) ? owner : everybody;
 }
 
 void Channels::add_edge(PortId held, PortId wanted) {
@@ -284,7 +282,6 @@ LaneGraph::LaneGraph(const Channels& channels, std::span<const PortId> port_ids,
     first_.push_back(static_cast<std::uint32_t>(wanted_.size()));
   }
   pairs_.resize(wanted_.size() * vl_count_);
-  from_hosts_.resize(port_ids_.size());
   host_rows_.resize(port_ids_.size());
 }
 
@@ -324,24 +321,19 @@ void LaneGraph::send(SwitchIndex at, PortId out, unsigned in, SlSet sls) {
 
 void LaneGraph::send_hosts(const RouteTree& tree, SwitchIndex at, std::size_t destination) {
   const PortId out = tree.hop(at).out;
-  const HostIndex owner = tree.to().host;
-  const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
-  if (!levels_.is_by_pair() && !owner_is_here && !tree.skips_aggregation()) {
-    send_all_hosts(at, out);
-  } else {
-    const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
-    const bool one_by_one = local_[out] != none && !has_one_row(out, hosts);
-    SlSet sls = 0;
-    for (const HostIndex host : hosts) {
-      if (!tree.sends(host)) continue;
-      const SlSet of_host = levels_.of(host, destination, rest_);
-      sls |= of_host;
-      if (one_by_one) send(at, out, network_.hosts()[host].leaf_port, of_host);
-    }
-    if (!one_by_one && sls != 0) send(at, out, network_.hosts()[hosts.front()].leaf_port, sls);
+  const bool sends_itself = tree.switch_sends(at);
+  if (sends_itself) send(at, out, 0, levels_.of(network_.hosts().size() + at, destination, rest_));
+  if (tree.hop(at).senders == (sends_itself ? 1U : 0U)) return;
+  const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
+  const bool one_by_one = local_[out] != none && !has_one_row(out, hosts);
+  SlSet sls = levels_.is_by_pair() ? 0 : levels_.of_rest(rest_);
+  for (std::size_t i = 0; i < hosts.size() && (one_by_one || levels_.is_by_pair()); ++i) {
+    if (!tree.sends(hosts[i])) continue;
+    const SlSet of_host = levels_.of(hosts[i], destination, rest_);
+    sls |= of_host;
+    if (one_by_one) send(at, out, network_.hosts()[hosts[i]].leaf_port, of_host);
   }
-  if (!tree.with_switches() || tree.to().at == at || network_.lid_of(at).value == 0) return;
-  send(at, out, 0, levels_.of(network_.hosts().size() + at, destination, rest_));
+  if (!one_by_one) send(at, out, network_.hosts()[hosts.front()].leaf_port, sls);
 }
 
 /// Whether all hosts of a switch meet the same SLtoVL mapping table on their route to its port `out`.
@@ -355,26 +347,6 @@ bool LaneGraph::has_one_row(PortId out, std::span<const HostIndex> hosts) {
     known = is_one ? HostRows::one : HostRows::several;
   }
   return known == HostRows::one;
-}
-
-/// Adds what all hosts of the switch send through `out`, if each pair may use the same SLs: it is the same for all destinations.
-void LaneGraph::send_all_hosts(SwitchIndex at, PortId out) {
-  const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
-  const SlSet sls = levels_.of_rest(rest_);
-  if (local_[out] == none) {
-    if (!hosts.empty()) passing_[at].sls |= sls;
-    return;
-  }
-  Passing& all = from_hosts_[local_[out]];
-  if (all.sls == 0) {
-    const Passing before = passing_[at];
-    passing_[at] = {};
-    for (const HostIndex host : hosts) send(at, out, network_.hosts()[host].leaf_port, sls);
-    all = passing_[at];
-    passing_[at] = before;
-  }
-  passing_[at].sls |= all.sls;
-  for (unsigned sl = 0; sl < all.vls.size(); ++sl) passing_[at].vls[sl] |= all.vls[sl];
 }
 
 void LaneGraph::send_on(const RouteTree& tree, SwitchIndex at) {

@@ -64,7 +64,6 @@ class Channels {
   const Network& network() const { return network_; }
 
  private:
-  void add_first_hop(const RouteTree& tree, SwitchIndex at);
   void set_edge(PortId held, PortId wanted, SwitchIndex of_wanted);
 
   const Network& network_;
@@ -114,10 +113,11 @@ class LaneGraph {
     pairs_[edge(held, wanted) * vl_count_ + held_vl] |= static_cast<std::uint16_t>(1U << wanted_vl);
   }
 
+  /// The VLs on `out` of packets that came in by `in`; null, and lacks_tables() from then on, if this table was not read.
+  const LaneRow* row(PortId out, unsigned in);
   bool lacks_tables() const { return lacks_tables_; }
   bool is_in(PortId port_id) const { return local_[port_id] != none; }
   const Network& network() const { return network_; }
-  const SlToVlTables& tables() const { return tables_; }
   UnknownSl rest() const { return rest_; }
   LoopChannel channel(std::uint32_t node) const { return {port_ids_[node / lanes], static_cast<std::uint8_t>(node % lanes)}; }
   std::size_t edge_count() const;
@@ -135,10 +135,8 @@ class LaneGraph {
 
   bool has_one_row(PortId out, std::span<const HostIndex> hosts);
   void send_hosts(const RouteTree& tree, SwitchIndex at, std::size_t destination);
-  void send_all_hosts(SwitchIndex at, PortId out);
   void send(SwitchIndex at, PortId out, unsigned in, SlSet sls);
   void send_on(const RouteTree& tree, SwitchIndex at);
-  const LaneRow* row(PortId out, unsigned in);
   std::size_t edge(PortId held, PortId wanted) const {
     const auto begin = wanted_.begin() + first_[local_[held]], end = wanted_.begin() + first_[local_[held] + 1];
     return static_cast<std::size_t>(std::lower_bound(begin, end, local_[wanted]) - wanted_.begin());
@@ -156,7 +154,6 @@ class LaneGraph {
   unsigned vl_count_;                  // of held VLs
   std::vector<std::uint16_t> pairs_;   // the wanted VLs by edge and held VL
   std::vector<Passing> passing_;       // by switch, for one destination
-  std::vector<Passing> from_hosts_;    // by index in port_ids_: what all hosts of the switch send; none of it: not known yet
   std::vector<HostRows> host_rows_;    // by index in port_ids_: the SLtoVL mapping tables that hosts of the switch meet
 };
 

@@ -63,32 +63,29 @@ void MulticastChannels::add_to(Channels& channels, Lid mlid) {
   walk_lanes(mlid, multicast_.members_of(mlid), nullptr, use);
 }
 
-bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
+void MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
   const UseEdge use = [&lanes](Held held, Held wanted) {
     const bool are_in = !lanes.network().is_host_port(held.port_id) && lanes.is_in(held.port_id) && lanes.is_in(wanted.port_id);
     if (are_in) lanes.add_edge(held.port_id, held.vl, wanted.port_id, wanted.vl);
   };
-  return walk_lanes(mlid, multicast_.members_of(mlid), &lanes, use);
+  walk_lanes(mlid, multicast_.members_of(mlid), &lanes, use);
 }
 
-bool MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph* lanes, const UseEdge& use) {
-  bool complete = true;
+void MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, LaneGraph* lanes, const UseEdge& use) {
   SlSet sls = lanes == nullptr ? SlSet{1} : sls_of ? sls_of(mlid) : 0;
   if (sls == 0) sls = ServiceLevels().of_rest(lanes->rest());
   each_bit(sls, [&](unsigned sl) {
     const FindLane lane = [&](PortId out, unsigned in) -> std::optional<unsigned> {
       if (lanes == nullptr || !lanes->is_in(out)) return no_vl;
-      const LaneRow* const row = lanes->tables().find(network_.switch_at(out), in, network_.port_at(out));
-      if (row == nullptr) complete = false;
+      const LaneRow* const row = lanes->row(out, in);
       if (row == nullptr || (*row)[sl] >= dropped_vl) return std::nullopt;
       return (*row)[sl];
     };
     walk(mlid, members, lane, use);
   });
-  return complete;
 }
 
-std::optional<Lid> MulticastChannels::sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes) {
+std::optional<Lid> MulticastChannels::sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, LaneGraph* lanes) {
   for (const Member& member : multicast_.members_of(mlid)) {
     bool found = false;
     const UseEdge use = [&](Held from, Held to) {
@@ -106,28 +103,18 @@ std::string_view name(Verdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
+namespace {
+
+/// Finds the routes to each destination in turn.
 async::Task<> each_destination(RouteTree& tree, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseRoutes& use,
                                const Pause& pause) {
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     const DestinationLid& to = destinations[i];
     tree.find(to, skip_aggregation && to.host != none && tree.network().hosts()[to.host].is_aggregation);
     use(tree, i);
-    if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
-    async::Task<> others = pause(i + 1, destinations.size(), "destinations");
-    co_await std::move(others);
+    if (pause && (i + 1) % destinations_a_slice == 0) co_await pause(i + 1, destinations.size(), "destinations");
   }
 }
-
-async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const Pause& pause) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    use(groups[i]);
-    if (!pause) continue;
-    async::Task<> others = pause(i + 1, groups.size(), "groups");
-    co_await std::move(others);
-  }
-}
-
-namespace {
 
 std::vector<std::uint32_t> joined(const std::vector<std::vector<std::uint32_t>>& components) {
   std::vector<std::uint32_t> nodes;
@@ -156,8 +143,7 @@ class LoopSearch {
     result.verdict = Verdict::not_read;
     if (read) {
       const bool from_switches = in_.with_switches || (in_.multicast != nullptr && in_.multicast->switches_send());
-      async::Task<> reading = read(wanted_lanes(in_.channels, ports_, from_switches));
-      co_await std::move(reading);
+      co_await read(wanted_lanes(in_.channels, ports_, from_switches));
       co_await judge_lanes(result);
     }
     if (result.verdict == Verdict::not_read) co_await report_ports(result);
@@ -198,7 +184,7 @@ class LoopSearch {
   /// Looks for loops of (port, VL). Returns false where tables were needed that were not read.
   async::Task<bool> judge_lanes(CreditLoops& result, UnknownSl rest) {
     LaneGraph graph(in_.channels, ports_, in_.lanes, in_.levels, rest);
-    const bool complete = co_await fill(graph, false);
+    co_await fill(graph, false);
     const Digraph edges = graph.graph();
     const auto components = cyclic_components(edges);
     std::optional<Digraph> without;
@@ -208,30 +194,30 @@ class LoopSearch {
       without = others.graph();
     }
     co_await add_loops(result, edges, components, without, &graph);
-    co_return complete;
+    co_return !graph.lacks_tables();
   }
 
-  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation) {
+  /// Adds the dependencies of all packets, without the routes between Aggregation Nodes where these are to be skipped.
+  template <class Graph>
+  async::Task<> fill(Graph& graph, bool skip_aggregation) {
     RouteTree tree(network_, in_.tables, in_.with_switches);
-    const UseRoutes use = [&graph](const RouteTree& found, std::size_t destination) { graph.add(found, destination); };
+    const UseRoutes use = [&graph](const RouteTree& found, [[maybe_unused]] std::size_t destination) {
+      if constexpr (std::is_same_v<Graph, Channels>) {
+        graph.add(found);
+      } else {
+        graph.add(found, destination);
+      }
+    };
     co_await each_destination(tree, in_.destinations, skip_aggregation, use, pause_);
-    bool complete = true;
-    if (in_.multicast != nullptr) {
-      for (const Lid mlid : in_.multicast->groups()) complete = in_.multicast->add_to(graph, mlid) && complete;
-    }
-    co_return complete && !graph.lacks_tables();
+    if (in_.multicast == nullptr) co_return;
+    for (const Lid mlid : in_.multicast->groups()) in_.multicast->add_to(graph, mlid);
   }
 
   async::Task<> report_ports(CreditLoops& result) {
     std::optional<Digraph> without;
     if (has_aggregation()) {
       Channels others(network_);
-      RouteTree tree(network_, in_.tables, in_.with_switches);
-      const UseRoutes use = [&others](const RouteTree& found, std::size_t) { others.add(found); };
-      co_await each_destination(tree, in_.destinations, true, use, pause_);
-      if (in_.multicast != nullptr) {
-        for (const Lid mlid : in_.multicast->groups()) in_.multicast->add_to(others, mlid);
-      }
+      co_await fill(others, true);
       without = others.graph();
     }
     co_await add_loops(result, port_graph_, port_components_, without, nullptr);
@@ -239,7 +225,7 @@ class LoopSearch {
 
   /// `without` has the edges without routes between Aggregation Nodes; nothing if there are no such nodes.
   async::Task<> add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
-                          const std::optional<Digraph>& without, const LaneGraph* graph) {
+                          const std::optional<Digraph>& without, LaneGraph* graph) {
     std::vector<bool> is_left(edges.size(), !without);
     if (without) {
       for (const std::uint32_t node : joined(cyclic_components(*without))) is_left[node] = true;
@@ -256,7 +242,7 @@ class LoopSearch {
     }
   }
 
-  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph) {
+  async::Task<> find_witnesses(CreditLoop& loop, LaneGraph* graph) {
     RouteTree tree(network_, in_.tables, in_.with_switches);
     for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
       const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
@@ -283,9 +269,7 @@ class LoopSearch {
         const std::optional<Pair> found = sender_on(tree, edge, i, graph);
         if (found) co_return found;
       }
-      if ((i + 1) % destinations_a_slice != 0 || !pause_) continue;
-      async::Task<> others = pause_(i + 1, in_.destinations.size(), "destinations");
-      co_await std::move(others);
+      if (pause_ && (i + 1) % destinations_a_slice == 0) co_await pause_(i + 1, in_.destinations.size(), "destinations");
     }
     co_return std::nullopt;
   }
@@ -320,9 +304,7 @@ class LoopSearch {
     for (const HostIndex host : network_.attached(network_.switches()[from])) {
       if (tree.sends(host) && fits(host, network_.hosts()[host].leaf_port)) return Pair{network_.hosts()[host].base, dlid};
     }
-    if (in_.with_switches && tree.to().at != from && network_.lid_of(from).value != 0 && fits(network_.hosts().size() + from, 0)) {
-      return Pair{network_.lid_of(from), dlid};
-    }
+    if (tree.switch_sends(from) && fits(network_.hosts().size() + from, 0)) return Pair{network_.lid_of(from), dlid};
     return std::nullopt;
   }
 
@@ -361,11 +343,57 @@ class LoopSearch {
 
 }  // namespace
 
-std::vector<PortId> ports_in_cycles(const Channels& channels) { return joined(cyclic_components(channels.graph())); }
-
 async::Task<CreditLoops> find_loops(LoopInput input, bool unread, const ReadLanes& read, const Pause& pause) {
   LoopSearch search(input, pause);
   co_return co_await search.judge(unread, read);
+}
+
+NetworkTables::NetworkTables(const subnet::Subnet& subnet, bool with_switches)
+    : network(subnet),
+      switches_send(with_switches),
+      destinations(network.destinations(with_switches)),
+      linear(network.switches().size(), destinations.empty() ? Lid{0} : destinations.back().lid),
+      adaptive(unread_adaptive_routing(network)),
+      multicast(network.switches().size()),
+      lanes(network.switches().size()) {}
+
+bool NetworkTables::has_any() const {
+  return std::ranges::any_of(all_switches(network), [this](SwitchIndex at) { return linear.is_known(at) || multicast.is_known(at); });
+}
+
+async::Task<> analyse(const NetworkTables& tables, AnalysisChoice choice, const UseRoutes& use, const ReadLanes& read, const Pause& pause,
+                      RouteFindings& found) {
+  RouteTree tree(tables.network, tables.linear, tables.switches_send);
+  const UseRoutes add = [&found, &use](const RouteTree& to, std::size_t destination) {
+    found.unicast.add(to);
+    found.channels.add(to);
+    if (use) use(to, destination);
+  };
+  co_await each_destination(tree, tables.destinations, false, add, pause);
+  const bool unread = !found.unicast.not_read().empty();
+  const auto input = [&](const Channels& channels, MulticastChannels* groups) {
+    return LoopInput{tables.linear, tables.destinations, tables.switches_send, channels, groups, tables.lanes, tables.levels};
+  };
+  if (choice.unicast_loops) found.loops = co_await find_loops(input(found.channels, nullptr), unread, read, pause);
+  if (!choice.multicast) co_return;
+  found.multicast.emplace(tables.network, tables.multicast, &tables.groups);
+  const std::vector<Lid> in_use = groups_in_use(tables.multicast, tables.groups);
+  for (std::size_t i = 0; i < in_use.size(); ++i) {
+    found.multicast->add(in_use[i]);
+    if (pause) co_await pause(i + 1, in_use.size(), "groups");
+  }
+  MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
+  groups.sls_of = [&tables, choice](Lid mlid) {
+    const auto known = tables.groups.sls.find(mlid.value);
+    return known == tables.groups.sls.end() ? choice.group_sls : known->second;
+  };
+  Channels both = found.channels;
+  for (std::size_t i = 0; i < groups.groups().size(); ++i) {
+    groups.add_to(both, groups.groups()[i]);
+    if (pause) co_await pause(i + 1, groups.groups().size(), "groups");
+  }
+  const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
+  found.multicast_loops = co_await find_loops(input(both, &groups), unread || unread_group, read, pause);
 }
 
 }  // namespace ib::routing

@@ -29,11 +29,11 @@ class MulticastChannels {
   bool knows_all_sls() const {
     return std::ranges::all_of(groups_, [&](Lid mlid) { return sls_of && sls_of(mlid) != 0; });
   }
+  /// Adds the dependencies of the packets of a group.
   void add_to(Channels& channels, Lid mlid);
-  /// Adds the dependencies of the packets of a group between pairs of port and VL. Returns false if a table was needed that was not read.
-  bool add_to(LaneGraph& lanes, Lid mlid);
+  void add_to(LaneGraph& lanes, Lid mlid);
   /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none. If `lanes` is null, VLs are not looked at.
-  std::optional<Lid> sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes);
+  std::optional<Lid> sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, LaneGraph* lanes);
 
  private:
   static constexpr unsigned no_vl = LaneGraph::lanes;
@@ -46,9 +46,8 @@ class MulticastChannels {
   using UseEdge = std::function<void(Held held, Held wanted)>;
 
   void walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use);
-  /// Walks once with each SL that the group may use; if `lanes` is null, once over ports only. Returns false if a table was needed that was
-  /// not read.
-  bool walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph* lanes, const UseEdge& use);
+  /// Walks once with each SL that the group may use; if `lanes` is null, once over ports only.
+  void walk_lanes(Lid mlid, std::span<const Member> members, LaneGraph* lanes, const UseEdge& use);
   void forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use);
 
   const Network& network_;
@@ -95,14 +94,8 @@ using Pause = std::function<async::Task<>(std::size_t done, std::size_t of, std:
 /// After every so many destinations.
 inline constexpr std::size_t destinations_a_slice = 256;
 
-/// Finds the routes to each destination in turn. `use` gets them and the number of the destination.
+/// Gets the routes to a destination and its number.
 using UseRoutes = std::function<void(const RouteTree& tree, std::size_t destination)>;
-async::Task<> each_destination(RouteTree& tree, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseRoutes& use,
-                               const Pause& pause);
-
-/// Calls `use` for each group in turn, and `pause` after each, if it is not empty.
-async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const Pause& pause);
-
 /// Reads SLtoVL mapping tables, and what else a verdict on lanes needs.
 using ReadLanes = std::function<async::Task<>(std::vector<WantedLanes> ports)>;
 
@@ -117,11 +110,51 @@ struct LoopInput {
   const ServiceLevels& levels;
 };
 
-/// The ports that are in cycles. If there are none, find_loops() needs neither lanes nor levels.
-std::vector<PortId> ports_in_cycles(const Channels& channels);
-
 /// `unread`: forwarding tables lack entries, so that the graph may lack edges. If ports are in cycles, `read` fills the lanes and levels of
 /// `input` first; it may be empty: lanes are not known. `read` and `pause` must outlive the task.
 async::Task<CreditLoops> find_loops(LoopInput input, bool unread, const ReadLanes& read, const Pause& pause);
+
+// The analysis of all routes: where packets go, and whether they can wait for each other for ever.
+
+/// The tables of a network, and what else decides where its packets go.
+struct NetworkTables {
+  explicit NetworkTables(const subnet::Subnet& subnet, bool with_switches = false);
+  /// Whether a table of any switch was read as a whole.
+  bool has_any() const;
+
+  Network network;
+  bool switches_send;  ///< and are destinations
+  std::vector<DestinationLid> destinations;
+  LinearTables linear;
+  AdaptiveRouting adaptive;
+  MulticastTables multicast;
+  SlToVlTables lanes;  ///< filled during the analysis
+  ServiceLevels levels;
+  GroupMembers groups;  ///< as far as the SA names them
+};
+
+struct AnalysisChoice {
+  bool unicast_loops{};  ///< credit loops of unicast packets alone
+  bool multicast{};
+  SlSet group_sls{};  ///< of groups whose own SLs are not known
+};
+
+/// The results. Members point into each other: an object stays where it is made.
+struct RouteFindings {
+  explicit RouteFindings(const NetworkTables& tables) : unicast(tables.network, tables.destinations), channels(tables.network) {}
+  RouteFindings(const RouteFindings&) = delete;
+  RouteFindings& operator=(const RouteFindings&) = delete;
+
+  Unicast unicast;
+  Channels channels;
+  std::optional<CreditLoops> loops;
+  std::optional<Multicast> multicast;
+  std::optional<CreditLoops> multicast_loops;  ///< of unicast and multicast packets together
+};
+
+/// Analyses `tables`. `use` gets the routes to each destination too. `read` fills NetworkTables::lanes and NetworkTables::levels; it is
+/// called only if ports can wait for each other in a circle. Each of these functions and `pause` may be empty. All must outlive the task.
+async::Task<> analyse(const NetworkTables& tables, AnalysisChoice choice, const UseRoutes& use, const ReadLanes& read, const Pause& pause,
+                      RouteFindings& found);
 
 }  // namespace ib::routing

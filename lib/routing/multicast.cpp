@@ -116,10 +116,7 @@ std::vector<SwitchIndex> Multicast::cycle_through(Link last) const {
 }
 
 std::vector<Member> Multicast::members_of(Lid mlid) const {
-  if (members_of_) {
-    auto known = members_of_(mlid);
-    if (known) return std::move(*known);
-  }
+  if (known_ != nullptr && known_->members.contains(mlid.value)) return known_->members.at(mlid.value);
   std::vector<Member> found;
   for (const MulticastEntry& entry : tables_.entries(mlid)) {
     if (entry.ports.has(0)) found.push_back({none, entry.at});
@@ -198,7 +195,8 @@ void Multicast::count_lost(Lid mlid, const Flood& flood, const std::vector<Membe
   const bool is_sender_lost = static_cast<std::size_t>(std::ranges::count_if(flood.lost, is_other)) != flood.lost.size();
   const Fault fault = flood.meets_unread ? Fault::not_read : Fault::not_reached;
   Cause& of = cause(mlid, fault, none, {mlid.value});  // one of each group, named by the first member
-  if (of.port_id == none) of.port_id = port_id_of(members[*first]);
+  const Member& member = members[*first];
+  if (of.port_id == none) of.port_id = member.host == none ? network_.port_id(member.at, 0) : network_.port_id_of_host(member.host);
   if (of.pairs == 0) of.example = {lid_of(sender), mlid};
   of.pairs += flood.lost.size() - (is_sender_lost ? 1 : 0);
 }
@@ -242,16 +240,6 @@ std::optional<Member> member_of(const Network& network, const sa::MCMemberRecord
   return member;
 }
 
-/// Adds a member. A port that is in two groups of one MLID is one member of both.
-void add_member(std::vector<Member>& members, const Member& member) {
-  const auto known = std::ranges::find_if(members, [&](const Member& of) { return of.host == member.host && of.at == member.at; });
-  if (known == members.end()) {
-    members.push_back(member);
-  } else {
-    known->receives = known->receives || member.receives;
-  }
-}
-
 }  // namespace
 
 void GroupMembers::add(const Network& network, const sa::MCMemberRecord& record) {
@@ -259,7 +247,18 @@ void GroupMembers::add(const Network& network, const sa::MCMemberRecord& record)
   sls[record.mlid.value] |= SlSet{1} << record.sl;
   if (record.port_gid.guid() == Guid{}) return;  // a group whose members the SA does not name
   const auto member = member_of(network, record);
-  member ? add_member(members[record.mlid.value], *member) : static_cast<void>(strange.insert(record.port_gid.guid()));
+  if (!member) {
+    strange.insert(record.port_gid.guid());
+    return;
+  }
+  // A port that is in two groups of one MLID is one member of both.
+  std::vector<Member>& all = members[record.mlid.value];
+  const auto known = std::ranges::find_if(all, [&](const Member& of) { return of.host == member->host && of.at == member->at; });
+  if (known == all.end()) {
+    all.push_back(*member);
+  } else {
+    known->receives = known->receives || member->receives;
+  }
 }
 
 std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers& known) {

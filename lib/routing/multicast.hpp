@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,13 +24,23 @@ struct Member {
   bool sends = true, receives = true;
 };
 
-/// Returns the members of a group if they are known. Otherwise the hosts to which the entries lead count as members.
-using FindMembers = std::function<std::optional<std::vector<Member>>(Lid mlid)>;
+// The members and the SLs of multicast groups, as the MCMemberRecords of the SA (IBA 15.2.5.17) name them.
+
+/// Groups that share an MLID are one.
+struct GroupMembers {
+  std::map<std::uint16_t, std::vector<Member>> members;  ///< by MLID
+  std::map<std::uint16_t, SlSet> sls;                    ///< by MLID
+  /// GUIDs of members that no port of the fabric has: virtual ports, or ports that are gone.
+  std::set<Guid> strange;
+
+  void add(const Network& network, const sa::MCMemberRecord& record);
+};
 
 class Multicast {
  public:
-  Multicast(const Network& network, const MulticastTables& tables, FindMembers members)
-      : network_(network), tables_(tables), members_of_(std::move(members)), entry_of_(network.switches().size(), none) {}
+  /// Of groups that `known` does not have (it may be null), the hosts to which the entries lead count as members. All must outlive this.
+  Multicast(const Network& network, const MulticastTables& tables, const GroupMembers* known)
+      : network_(network), tables_(tables), known_(known), entry_of_(network.switches().size(), none) {}
 
   /// Checks a group. Groups come in ascending order.
   void add(Lid mlid);
@@ -62,16 +71,13 @@ class Multicast {
   /// The cause with this fault and port. `which` distinguishes further: the cycle of a loop, the group that does not reach a member, the
   /// missing port.
   Cause& cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which = {});
-  PortId port_id_of(const Member& member) const {
-    return member.host == none ? network_.port_id(member.at, 0) : network_.port_id_of_host(member.host);
-  }
   Lid lid_of(const Member& member) const { return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base; }
   SwitchIndex switch_of(const Member& member) const { return member.host == none ? member.at : network_.hosts()[member.host].leaf; }
   std::vector<const Cause*> sorted(bool not_read) const;
 
   const Network& network_;
   const MulticastTables& tables_;
-  FindMembers members_of_;
+  const GroupMembers* known_;
   std::span<const MulticastEntry> entries_;  // of the group that is being checked
   std::vector<std::uint32_t> entry_of_;      // by switch: index in entries_, or none
   std::vector<SwitchIndex> tree_;            // the nodes of the tree: the switches of the entries, then the unread ones
@@ -82,28 +88,6 @@ class Multicast {
   using CausesAtPort = std::map<std::vector<std::uint32_t>, Cause, SequenceLess>;  // by what else distinguishes them, see cause()
   std::map<std::pair<int, PortId>, CausesAtPort> causes_;                          // by fault (loops first) and port
   std::set<std::uint16_t> loops_;
-};
-
-// The members and the SLs of multicast groups, as the MCMemberRecords of the SA (IBA 15.2.5.17) name them.
-
-/// Groups that share an MLID are one.
-struct GroupMembers {
-  std::map<std::uint16_t, std::vector<Member>> members;  ///< by MLID
-  std::map<std::uint16_t, SlSet> sls;                    ///< by MLID
-  /// GUIDs of members that no port of the fabric has: virtual ports, or ports that are gone.
-  std::set<Guid> strange;
-
-  void add(const Network& network, const sa::MCMemberRecord& record);
-  /// The members of a group; nothing if none is known. As FindMembers.
-  std::optional<std::vector<Member>> find(Lid mlid) const {
-    const auto known = members.find(mlid.value);
-    return known == members.end() ? std::nullopt : std::optional(known->second);
-  }
-  /// The SLs of a group; 0 if they are not known.
-  SlSet sls_of(Lid mlid) const {
-    const auto known = sls.find(mlid.value);
-    return known == sls.end() ? 0 : known->second;
-  }
 };
 
 /// The MLIDs with an entry or with members, in ascending order.

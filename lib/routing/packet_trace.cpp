@@ -18,9 +18,9 @@ namespace {
 constexpr unsigned most_trace_hops = 63;
 constexpr std::size_t requests_at_once = 256;
 
-std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
-
 }  // namespace
+
+std::string PacketPlace::called() const { return fmt::format("{} {}", to_text(node.node_guid), in_quotes(description.value_or(""))); }
 
 std::string_view name(TraceEnd end) {
   constexpr std::array<std::string_view, 10> names{"arrived",   "unreachable", "no_entry", "not_read", "not_active",
@@ -82,7 +82,8 @@ async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route,
   if (!description) co_return std::nullopt;
   const std::optional<smp::PortInfo> port = co_await get<smp::PortInfo>(route, 0, lid);
   if (!port) co_return std::nullopt;
-  PacketPlace found{*node, std::string(fixed_text(description->node_string)), node->local_port_num, port->lid, port->lmc, port->port_state};
+  const subnet::LidOwner owner{*node, std::string(fixed_text(description->node_string)), port->lid, port->lmc};
+  PacketPlace found{owner, node->local_port_num, port->port_state};
   co_return found;
 }
 
@@ -126,20 +127,20 @@ class PacketTracer::UnicastWalk {
   /// Whether packets pass. Sets the end of the way if not. Port 0 of a switch counts where it is enhanced.
   bool check_active(const PacketPlace& at) {
     if (at.state == smp::PortState::active || (at.is_switch() && !lookup_.enhanced_port0)) return true;
-    return trace_.fail(TraceEnd::not_active, fmt::format("Port {} of {} is not Active", at.port, called(at)));
+    return trace_.fail(TraceEnd::not_active, fmt::format("Port {} of {} is not Active", at.port, at.called()));
   }
 
   bool fail_at_table(const PacketPlace& at) {
     if (lookup_.kind == EntryKind::not_read) {
       return trace_.fail(TraceEnd::not_read,
-                         fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, tracer_.error_->message()),
+                         fmt::format("Where {} sends LID {} is not known: {}", at.called(), to_.value, tracer_.error_->message()),
                          tracer_.error_);
     }
     const std::string_view names = lookup_.kind == EntryKind::own_port   ? "its own port"
                                    : lookup_.port == subnet::no_out_port ? "no way"
                                                                          : "a port that it does not have";
     const std::string entry = lookup_.port ? fmt::format("has the entry {}, {},", *lookup_.port, names) : "has no entry";
-    return trace_.fail(TraceEnd::no_entry, fmt::format("{} {} for LID {}", called(at), entry, to_.value));
+    return trace_.fail(TraceEnd::no_entry, fmt::format("{} {} for LID {}", at.called(), entry, to_.value));
   }
 
   async::Task<bool> begin() {
@@ -194,7 +195,7 @@ class PacketTracer::UnicastWalk {
     }
     std::optional<PacketPlace> next = co_await tracer_.place(route_);
     if (!next) {
-      co_return trace_.fail(TraceEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, called(at_)),
+      co_return trace_.fail(TraceEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, at_.called()),
                             tracer_.error_);
     }
     if (at_.is_switch() && out == 0) {
@@ -212,7 +213,7 @@ class PacketTracer::UnicastWalk {
     at_ = *next;
     trace_.hops.push_back({out, std::move(*next)});
     if (tracer_.options_.legacy || !at_.is_switch() || seen_.insert(at_.node.node_guid).second) co_return true;
-    co_return trace_.fail(TraceEnd::loop, fmt::format("Looping detected: the packet comes to {} again", called(at_)));
+    co_return trace_.fail(TraceEnd::loop, fmt::format("Looping detected: the packet comes to {} again", at_.called()));
   }
 
   /// Goes on from a channel adapter or router: only from the source, by its port. Where the route came to it by a switch, one hop back is

@@ -23,22 +23,19 @@
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
 #include "routing/tables.hpp"
+#include "subnet/sweep/lid_owners.hpp"
 
 namespace ib::routing {
 
 using DirectedRoute = std::vector<std::uint8_t>;  ///< output ports
 
 /// A node, and the port of the node at which a packet is: the port through which it came in, or the port that sends it.
-struct PacketPlace {
-  smp::NodeInfo node;
-  std::string description;  ///< up to its terminator; hostile bytes
+struct PacketPlace : subnet::LidOwner {
   unsigned port{};
-  Lid lid;
-  unsigned lmc{};
   smp::PortState state{};
   bool is_switch() const { return node.node_type == smp::NodeType::switch_; }
-  /// Whether packets to `to` are for this port.
-  bool owns(Lid to) const { return to.value >= lid.value && to.value < lid.value + (1U << lmc); }
+  /// "0x0002c903000e0b72 'leaf01'"
+  std::string called() const;
 };
 
 enum class TraceEnd : std::uint8_t {

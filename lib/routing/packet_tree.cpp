@@ -83,7 +83,7 @@ class PacketTracer::MulticastWalk {
   void not_read(const PacketPlace& at, std::string_view what) {
     if (cause_) return;
     cause_ = tracer_.error_;
-    unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), in_quotes(at.description), cause_->message());
+    unread_ = fmt::format("{} {} is not known: {}", what, at.called(), cause_->message());
   }
 
   bool is_target(const PacketPlace& at) const {

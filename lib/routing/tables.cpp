@@ -91,10 +91,9 @@ std::vector<Lid> MulticastTables::groups() const {
 
 void ServiceLevels::set(std::size_t sender, std::size_t destination, unsigned sl) {
   const std::size_t pair = destination * senders_ + sender;
-  const unsigned code = sl + 1, shift = pair % 2 * 4;
-  codes_[pair / 2] = static_cast<std::uint8_t>((codes_[pair / 2] & ~(0xfU << shift)) | (code & 0xfU) << shift);
-  if (code == last_code && has_last_.empty()) has_last_.resize(codes_.size() * 2);
-  if (!has_last_.empty()) has_last_[pair] = code == last_code;
+  const unsigned shift = pair % 2 * 4;
+  sls_[pair / 2] = static_cast<std::uint8_t>((sls_[pair / 2] & ~(0xfU << shift)) | sl << shift);
+  known_[pair] = true;
 }
 
 void SlToVlTables::set(SwitchIndex at, unsigned slots, unsigned in, unsigned out, const std::array<std::uint8_t, sl_count>& vls) {
@@ -132,6 +131,9 @@ AdaptiveRouting unread_adaptive_routing(const Network& network) {
   return found;
 }
 
+namespace {
+
+/// A switch that refuses the attribute has adaptive routing off.
 async::Task<Adaptive> read_adaptive(mad::Transactor& transactor, const path::Path& path) {
   mad::Request request = mad::attribute_request(path, mlx::AdaptiveRoutingInfo::info(), mad::method::get);
   request.optional = true;
@@ -140,8 +142,6 @@ async::Task<Adaptive> read_adaptive(mad::Transactor& transactor, const path::Pat
   if (!reply) co_return status == 0 || status == mad::status::busy ? Adaptive::not_read : Adaptive::off;
   co_return mlx::AdaptiveRoutingInfo::unpack(reply->payload()).enabled != 0 ? Adaptive::on : Adaptive::off;
 }
-
-namespace {
 
 class TableReader {
  public:
@@ -153,11 +153,15 @@ class TableReader {
     const SwitchIndex at = network_.switch_of(network_.subnet().port(port.index).node);
     Open& open = open_[at];
     if (!open.info) {
-      const mad::Result<smp::SwitchInfo> info = co_await switch_info(port, node);
-      if (!info) co_return info.shared_error();
-      open.info = *info;
-      if (to_.linear != nullptr) open.linear = subnet::LinearTable(*info);
-      if (to_.multicast != nullptr) open.multicast = subnet::MulticastTable(*info, node.info.num_ports);
+      if (node.has_switch_info) {
+        open.info = node.switch_info();
+      } else {
+        const mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
+        if (!answer) co_return answer.shared_error();
+        open.info = *answer;
+      }
+      if (to_.linear != nullptr) open.linear = subnet::LinearTable(*open.info);
+      if (to_.multicast != nullptr) open.multicast = subnet::MulticastTable(*open.info, node.info.num_ports);
     }
     std::shared_ptr<const mad::MadError> error = co_await subnet::read_table(port.transactor, port.path, open.linear);
     const std::shared_ptr<const mad::MadError> of_groups = co_await subnet::read_table(port.transactor, port.path, open.multicast);
@@ -185,12 +189,6 @@ class TableReader {
     subnet::MulticastTable multicast;
   };
 
-  static async::Task<mad::Result<smp::SwitchInfo>> switch_info(subnet::SurveyPort port, const subnet::Node& node) {
-    if (node.has_switch_info) co_return node.switch_info();
-    mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
-    co_return answer;
-  }
-
   void keep(SwitchIndex at, const Open& open) {
     if (to_.linear != nullptr) to_.linear->set(at, open.linear);
     if (to_.multicast != nullptr) to_.multicast->add(at, open.multicast);
@@ -203,10 +201,12 @@ class TableReader {
 
 }  // namespace
 
-async::Task<std::vector<subnet::Failure>> read_tables(mad::Transactor& transactor, const Network& network,
-                                                      std::vector<SwitchIndex> switches, TablesToRead to, subnet::SurveyOptions options) {
+async::Task<subnet::Failures> read_tables(mad::Transactor& transactor, const Network& network, TablesToRead to, path::Path start) {
+  subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  options.progress = to.progress;
   std::vector<subnet::PortIndex> ports;
-  for (const SwitchIndex at : switches) ports.push_back(network.subnet().node(network.switches()[at].node).first_port);
+  for (const SwitchIndex at : to.only.value_or(all_switches(network)))
+    ports.push_back(network.subnet().node(network.switches()[at].node).first_port);
   TableReader reader(network, to);
   const subnet::SurveyQuestion<bool> question = [&reader](subnet::SurveyPort port) { return reader.read(port); };
   subnet::Surveyed<bool> surveyed = co_await subnet::survey(transactor, network.subnet(), std::move(ports), std::move(options), question);

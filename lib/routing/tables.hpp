@@ -157,23 +157,24 @@ enum class UnknownSl : std::uint8_t {
   possible,  ///< what it may hold with some SL
 };
 
-/// Half a byte a pair: there are a hundred million pairs and more.
+/// Five bits a pair: there are a hundred million pairs and more.
 class ServiceLevels {
  public:
   ServiceLevels() = default;
   explicit ServiceLevels(SlSet sls) : of_all_(sls) {}
   /// set() gives the SLs of pairs of `senders` senders and the destinations by their number.
-  ServiceLevels(std::size_t senders, std::size_t destinations) : senders_(senders), codes_((senders * destinations + 1) / 2) {}
+  ServiceLevels(std::size_t senders, std::size_t destinations)
+      : senders_(senders), sls_((senders * destinations + 1) / 2), known_(senders * destinations) {}
 
   bool is_by_pair() const { return senders_ != 0; }
   bool covers_all() const { return of_all_ != 0; }
   void set(std::size_t sender, std::size_t destination, unsigned sl);
   bool is_known(std::size_t sender, std::size_t destination) const {
-    return of_all_ != 0 || (is_by_pair() && code(destination * senders_ + sender) != unknown);
+    return of_all_ != 0 || (is_by_pair() && known_[destination * senders_ + sender]);
   }
   SlSet of(std::size_t sender, std::size_t destination, UnknownSl rest) const {
-    const unsigned known = is_by_pair() ? code(destination * senders_ + sender) : unknown;
-    return known == unknown ? of_rest(rest) : SlSet{1} << (known - 1);
+    const std::size_t pair = destination * senders_ + sender;
+    return is_by_pair() && known_[pair] ? SlSet{1} << (sls_[pair / 2] >> pair % 2 * 4 & 0xfU) : of_rest(rest);
   }
   /// The SLs of a pair whose own SL is not known.
   SlSet of_rest(UnknownSl rest) const {
@@ -182,19 +183,10 @@ class ServiceLevels {
   }
 
  private:
-  static constexpr unsigned unknown = 0;
-  static constexpr unsigned last_code = 16;
-
-  /// One more than the SL of a pair, or unknown.
-  unsigned code(std::size_t pair) const {
-    const unsigned low = codes_[pair / 2] >> pair % 2 * 4 & 0xfU;
-    return low == 0 && !has_last_.empty() && has_last_[pair] ? last_code : low;
-  }
-
   SlSet of_all_ = 0;
   std::size_t senders_ = 0;
-  std::vector<std::uint8_t> codes_;  // two pairs in each; the last code is 0, too
-  std::vector<bool> has_last_;       // the pairs with the last code, SL 15; empty as long as there are none
+  std::vector<std::uint8_t> sls_;  // two pairs in each
+  std::vector<bool> known_;        // by pair
 };
 
 // The SLtoVL mapping tables of switches (IBA 14.2.5.8), as far as they were read: one for each input and output port. Equal ones are kept
@@ -244,23 +236,21 @@ enum class Adaptive : std::uint8_t {
 using AdaptiveRouting = std::vector<Adaptive>;
 AdaptiveRouting unread_adaptive_routing(const Network& network);
 
-/// Reads whether the switch at the end of `path` has adaptive routing on. A switch that refuses the attribute has it off.
-async::Task<Adaptive> read_adaptive(mad::Transactor& transactor, const path::Path& path);
-
 // Reads the forwarding tables of switches into the arrays of this layer, all switches side by side.
 
 /// The tables to read into. Null: not wanted.
 struct TablesToRead {
   LinearTables* linear{};
-  MulticastTables* multicast{};  ///< MulticastTables::finish() is the caller's
-  AdaptiveRouting* adaptive{};   ///< as unread_adaptive_routing() makes it
+  MulticastTables* multicast{};                                      ///< MulticastTables::finish() is the caller's
+  AdaptiveRouting* adaptive{};                                       ///< as unread_adaptive_routing() makes it
+  std::optional<std::vector<SwitchIndex>> only{};                    ///< of these switches; absent: of all
+  std::function<void(std::size_t done, std::size_t of)> progress{};  ///< in switches; may be null
 };
 
-/// Reads the tables of `switches`. Returns a failure for each switch with a table that is not completely known; the blocks that came are
-/// kept. An unanswered request for the state of adaptive routing is not a failure. `network` and the tables must outlive the task.
-/// `options.window` is a number of switches.
-async::Task<std::vector<subnet::Failure>> read_tables(mad::Transactor& transactor, const Network& network,
-                                                      std::vector<SwitchIndex> switches, TablesToRead to, subnet::SurveyOptions options);
+/// Reads the tables. `start` is the path from which the model was swept. Returns a failure for each switch with a table that is not
+/// completely known; the blocks that came are kept. An unanswered request for the state of adaptive routing is not a failure. `network` and
+/// the tables must outlive the task.
+async::Task<subnet::Failures> read_tables(mad::Transactor& transactor, const Network& network, TablesToRead to, path::Path start);
 
 std::vector<SwitchIndex> all_switches(const Network& network);
 

@@ -2,6 +2,7 @@
 #include "routing/unicast.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "routing/tables.hpp"
@@ -12,6 +13,37 @@ std::string_view name(Fault fault) {
   constexpr std::array<std::string_view, 7> names{"arrives", "not_reached", "no_entry", "dead_port", "loop", "wrong_node", "not_read"};
   return names.at(static_cast<std::size_t>(fault));
 }
+
+namespace {
+
+/// What becomes of a packet at a switch or behind a port.
+struct Step {
+  Fault fault{};  ///< if no switch follows
+  PortId out = none;
+  SwitchIndex next = none;
+  std::uint8_t in_port{};  ///< of `next`
+};
+
+/// Packets leave by `out`. `is_target(host)`: they are for this host.
+template <class IsTarget>
+Step step_over(const Network& network, PortId out, IsTarget is_target) {
+  const Wire& wire = network.wire(out);
+  if (!wire.carries()) return {wire.to == Wire::To::silent ? Fault::not_read : Fault::dead_port, out};
+  if (wire.to == Wire::To::switch_port) return {Fault::arrives, out, wire.index, wire.in_port};
+  return {wire.to == Wire::To::host && is_target(wire.index) ? Fault::arrives : Fault::wrong_node, out};
+}
+
+/// Packets are at a switch whose entry for them is `port`.
+template <class IsTarget>
+Step step_from(const Network& network, SwitchIndex at, std::optional<std::uint8_t> port, IsTarget is_target) {
+  const EntryKind kind = entry_kind(port, network.switches()[at].slots - 1U);
+  if (kind == EntryKind::not_read) return {Fault::not_read};
+  if (kind == EntryKind::no_entry) return {Fault::no_entry};
+  const PortId out = network.port_id(at, *port);
+  return kind == EntryKind::own_port ? Step{Fault::wrong_node, out} : step_over(network, out, is_target);
+}
+
+}  // namespace
 
 RouteTree::RouteTree(const Network& network, const LinearTables& tables, bool with_switches)
     : network_(network), tables_(tables), with_switches_(with_switches), hops_(network.switches().size()), aggregation_(hops_.size()) {
@@ -30,7 +62,7 @@ std::uint32_t RouteTree::senders_at(SwitchIndex at) const {
   const bool owner_is_here = to_.host != none && network_.hosts()[to_.host].leaf == at;
   if (skip_aggregation_) count -= aggregation_[at];
   if (owner_is_here && !(skip_aggregation_ && network_.hosts()[to_.host].is_aggregation)) --count;
-  if (with_switches_ && to_.at != at && network_.lid_of(at).value != 0) ++count;
+  if (switch_sends(at)) ++count;
   return count;
 }
 
@@ -53,36 +85,20 @@ void RouteTree::follow(SwitchIndex at) {
     hop = {};
     hop.pass = pass_;
     hop.open = true;
-    look_up(at, hop);
+    hop.last = at;
+    if (to_.at != at) {
+      const auto port = tables_.is_known(at, to_.lid) ? std::optional(tables_.out_port(at, to_.lid)) : std::nullopt;
+      const Step step = step_from(network_, at, port, [this](HostIndex host) { return host == to_.host; });
+      hop.fault = step.fault;
+      hop.out = step.out;
+      hop.next = step.next;
+      hop.in_port = step.in_port;
+      hop.links = 1;
+    }
     open_.push_back(at);
     at = hop.next;
   }
   close(at);
-}
-
-void RouteTree::look_up(SwitchIndex at, Hop& hop) const {
-  hop.last = at;
-  if (to_.at == at) return;
-  const EntryKind kind = tables_.kind(at, to_.lid, network_.switches()[at].slots - 1U);
-  if (kind == EntryKind::not_read || kind == EntryKind::no_entry) {
-    hop.fault = kind == EntryKind::no_entry ? Fault::no_entry : Fault::not_read;
-    return;
-  }
-  hop.out = network_.port_id(at, tables_.out_port(at, to_.lid));
-  if (kind == EntryKind::own_port) {
-    hop.fault = Fault::wrong_node;
-    return;
-  }
-  const Wire& wire = network_.wire(hop.out);
-  hop.links = 1;
-  if (!wire.carries()) {
-    hop.fault = wire.to == Wire::To::silent ? Fault::not_read : Fault::dead_port;
-  } else if (wire.to == Wire::To::switch_port) {
-    hop.next = wire.index;
-    hop.in_port = wire.in_port;
-  } else if (wire.to != Wire::To::host || wire.index != to_.host) {
-    hop.fault = Fault::wrong_node;
-  }
 }
 
 /// Ends the paths that are being followed, from the last switch backwards. `met` is the switch at which they continue: a switch whose path
@@ -111,9 +127,7 @@ void RouteTree::close(SwitchIndex met) {
 }
 
 Fault RouteTree::stray_fault(HostIndex host) const {
-  const Wire& wire = network_.wire(network_.port_id_of_host(host));
-  if (!wire.carries()) return Fault::dead_port;
-  return wire.to == Wire::To::host && wire.index == to_.host ? Fault::arrives : Fault::wrong_node;
+  return step_over(network_, network_.port_id_of_host(host), [this](HostIndex to) { return to == to_.host; }).fault;
 }
 
 namespace {
@@ -123,27 +137,12 @@ bool owns(const Network& network, HostIndex host, Lid lid) {
   return lid.value >= at.base.value && lid.value < at.base.value + (1U << at.lmc);
 }
 
-/// The end of a route that leaves by `out` to something that is not a switch.
-Route end_at(const Network& network, SwitchIndex at, PortId out, Lid to) {
-  const Wire& wire = network.wire(out);
-  if (wire.to == Wire::To::silent) return {Fault::not_read, at, out};
-  if (!wire.carries()) return {Fault::dead_port, at, out};
-  const bool is_there = wire.to == Wire::To::host && owns(network, wire.index, to);
-  return {is_there ? Fault::arrives : Fault::wrong_node, at, out};
-}
-
 Route follow_from(const Network& network, const FindOutPort& out_port, SwitchIndex at, Lid to) {
   for (std::size_t hops = 0; hops <= network.switches().size(); ++hops) {
     if (network.lid_of(at) == to) return {Fault::arrives, at, none};
-    const std::optional<std::uint8_t> port = out_port(at, to);
-    const EntryKind kind = entry_kind(port, network.switches()[at].slots - 1U);
-    if (kind == EntryKind::not_read) return {Fault::not_read, at, none};
-    if (kind == EntryKind::no_entry) return {Fault::no_entry, at, none};
-    const PortId out = network.port_id(at, *port);
-    if (kind == EntryKind::own_port) return {Fault::wrong_node, at, out};
-    const Wire& wire = network.wire(out);
-    if (wire.to != Wire::To::switch_port) return end_at(network, at, out, to);
-    at = wire.index;
+    const Step step = step_from(network, at, out_port(at, to), [&](HostIndex host) { return owns(network, host, to); });
+    if (step.next == none) return {step.fault, at, step.out};
+    at = step.next;
   }
   return {Fault::loop, at, none};
 }
@@ -158,11 +157,12 @@ Route follow(const Network& network, const FindOutPort& out_port, subnet::PortIn
   if (host == none) return {Fault::not_read, none, none};
   if (owns(network, host, to)) return {Fault::arrives, none, none};
   const PortId out = network.port_id_of_host(host);
-  const Wire& wire = network.wire(out);
-  return wire.to == Wire::To::switch_port ? follow_from(network, out_port, wire.index, to) : end_at(network, none, out, to);
+  const Step step = step_over(network, out, [&](HostIndex end) { return owns(network, end, to); });
+  return step.next == none ? Route{step.fault, none, out} : follow_from(network, out_port, step.next, to);
 }
 
 void Unicast::add(const RouteTree& tree) {
+  const DestinationLid& to = tree.to();
   for (const SwitchIndex at : tree.reached()) {
     const Hop& hop = tree.hop(at);
     if (hop.senders == 0) continue;
@@ -171,21 +171,22 @@ void Unicast::add(const RouteTree& tree) {
       lose(cause_of(tree, hop), tree, first_sender(tree, at), hop.senders);
       continue;
     }
-    const bool sends_itself = tree.with_switches() && tree.to().at != at && network_.lid_of(at).value != 0;
-    count_arrived(tree, at, hop.senders - (sends_itself ? 1 : 0), sends_itself ? 1 : 0);
+    const std::uint32_t itself = tree.switch_sends(at) ? 1 : 0;
+    const std::uint16_t switches_between = distances_.between(at, to.is_switch() ? to.at : network_.hosts()[to.host].leaf);
+    const auto shortest = static_cast<std::uint16_t>(switches_between + (to.is_switch() ? 0 : 1));
+    count_hops(hop.links + 1U, static_cast<std::uint16_t>(shortest + 1), hop.senders - itself);
+    count_hops(hop.links, shortest, itself);
   }
   for (const HostIndex host : network_.stray()) {
-    if (tree.sends(host)) add_stray(tree, host);
+    if (!tree.sends(host)) continue;
+    ++pairs_;
+    const Fault fault = tree.stray_fault(host);
+    if (fault == Fault::arrives) {
+      count_hops(1, 1, 1);
+    } else {
+      lose(cause_at(fault, network_.port_id_of_host(host)), tree, network_.hosts()[host].base, 1);
+    }
   }
-}
-
-void Unicast::count_arrived(const RouteTree& tree, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself) {
-  const DestinationLid& to = tree.to();
-  const std::uint16_t links = tree.hop(at).links;
-  const std::uint16_t switches_between = distances_.between(at, to.is_switch() ? to.at : network_.hosts()[to.host].leaf);
-  const auto shortest = static_cast<std::uint16_t>(switches_between + (to.is_switch() ? 0 : 1));
-  count_hops(links + 1U, static_cast<std::uint16_t>(shortest + 1), hosts);
-  count_hops(links, shortest, itself);
 }
 
 void Unicast::count_hops(std::size_t hops, std::uint16_t shortest, std::uint64_t pairs) {
@@ -194,16 +195,6 @@ void Unicast::count_hops(std::size_t hops, std::uint16_t shortest, std::uint64_t
   hops_[hops] += pairs;
   arrived_ += pairs;
   if (hops > shortest) longer_ += pairs;
-}
-
-void Unicast::add_stray(const RouteTree& tree, HostIndex host) {
-  ++pairs_;
-  const Fault fault = tree.stray_fault(host);
-  if (fault == Fault::arrives) {
-    count_hops(1, 1, 1);
-  } else {
-    lose(cause_at(fault, network_.port_id_of_host(host)), tree, network_.hosts()[host].base, 1);
-  }
 }
 
 void Unicast::lose(Cause& cause, const RouteTree& tree, Lid sender, std::uint64_t pairs) {
@@ -399,6 +390,53 @@ std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
   }
   if (!levelled || queue.size() != tiers.size()) return std::nullopt;
   return tiers;
+}
+
+namespace {
+
+/// Whether no port carries more than one LID more than another.
+bool is_even(const std::vector<PortUse>& ports) {
+  const auto [least, most] = std::ranges::minmax_element(ports, {}, &PortUse::lids);
+  return ports.empty() || most->lids <= least->lids + 1;
+}
+
+/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only ports that carry LIDs.
+std::vector<PortUse> lesser(const std::vector<PortUse>& ports, bool unused) {
+  const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
+  std::vector<PortUse> rest;
+  std::ranges::copy_if(ports, std::back_inserter(rest), [&](const PortUse& of) { return of.lids + 1 < most && (unused || of.lids != 0); });
+  return rest;
+}
+
+}  // namespace
+
+std::optional<SwitchUse> switch_use(const Network& network, const LinearTables& tables, SwitchIndex at) {
+  if (!tables.is_known(at)) return std::nullopt;
+  const subnet::Subnet& subnet = network.subnet();
+  const auto is_switch = [&subnet](subnet::PortIndex port) { return subnet.node_of(port).kind() == subnet::NodeKind::sw; };
+  const subnet::Node& node = subnet.node(network.switches()[at].node);
+  std::vector<unsigned> lids(node.slots);
+  for (const ForwardingEntry& entry : entries_of(network, tables, at)) {
+    if (!is_switch(entry.owner)) ++lids[entry.port];
+  }
+  SwitchUse found;
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const subnet::PortIndex peer = subnet.port(node.first_port + number).peer;
+    if (lids[number] == 0 && peer == subnet::none) continue;
+    ++found.in_use;
+    if (peer == subnet::none || is_switch(peer)) found.ports.push_back({number, lids[number]});
+  }
+  return found;
+}
+
+bool is_unbalanced(const SwitchUse& of, bool deeper) {
+  constexpr unsigned few_ports = 12;
+  if (is_even(of.ports)) return false;
+  if (!deeper || of.in_use <= few_ports) return true;
+  const std::vector<PortUse> used = lesser(of.ports, false), all = lesser(of.ports, true);
+  const std::size_t half = of.in_use / 2;
+  if (used.size() + 1 >= half && used.size() <= half + 1 && is_even(used)) return false;
+  return !std::ranges::all_of(all, [](const PortUse& port) { return port.lids == 0; });
 }
 
 }  // namespace ib::routing

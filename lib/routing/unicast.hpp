@@ -59,14 +59,12 @@ class RouteTree {
   /// The fault of a host that is attached to no switch, and the port where it is.
   Fault stray_fault(HostIndex host) const;
   bool sends(HostIndex host) const { return host != to_.host && !(skip_aggregation_ && network_.hosts()[host].is_aggregation); }
-  bool with_switches() const { return with_switches_; }
-  bool skips_aggregation() const { return skip_aggregation_; }
+  bool switch_sends(SwitchIndex at) const { return with_switches_ && to_.at != at && network_.lid_of(at).value != 0; }
   const Network& network() const { return network_; }
 
  private:
   std::uint32_t senders_at(SwitchIndex at) const;
   void follow(SwitchIndex at);
-  void look_up(SwitchIndex at, Hop& hop) const;
   void close(SwitchIndex met);
 
   const Network& network_;
@@ -141,9 +139,7 @@ class Unicast {
   /// Loops beyond this number are counted as one cause for each switch where they are entered first: false tables must not fill the memory.
   static constexpr std::size_t most_loops = 4096;
 
-  void count_arrived(const RouteTree& tree, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself);
   void count_hops(std::size_t hops, std::uint16_t shortest, std::uint64_t pairs);
-  void add_stray(const RouteTree& tree, HostIndex host);
   void lose(Cause& cause, const RouteTree& tree, Lid sender, std::uint64_t pairs);
   Lid first_sender(const RouteTree& tree, SwitchIndex at) const;
   Cause& cause_of(const RouteTree& tree, const Hop& hop);
@@ -207,5 +203,24 @@ class Load {
 /// leaf. Aggregation Nodes, which are inside of switches, do not count as hosts. Nothing if there are no tiers: a link joins two switches
 /// of one tier, or a switch has no path to a leaf.
 std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network);
+
+// Whether the ports of a switch that lead to other switches carry the same load: the number of LIDs of end ports that leave by each.
+
+struct PortUse {
+  unsigned port{};
+  unsigned lids{};
+};
+
+struct SwitchUse {
+  std::vector<PortUse> ports;  ///< the ports that lead to other switches
+  unsigned in_use{};           ///< the number of ports that have a link or carry LIDs, including ports to end ports
+};
+
+/// Nothing if the table of the switch was not read as a whole.
+std::optional<SwitchUse> switch_use(const Network& network, const LinearTables& tables, SwitchIndex at);
+
+/// Whether a port carries at least two LIDs more than another. With `deeper`, a switch with more than 12 used ports is also balanced in
+/// two cases: about half of the ports carry less than the others, and the same load each; or all ports that carry less carry nothing.
+bool is_unbalanced(const SwitchUse& of, bool deeper);
 
 }  // namespace ib::routing

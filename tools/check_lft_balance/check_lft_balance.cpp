@@ -13,7 +13,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "report/sink.hpp"
-#include "routing/balance.hpp"
+#include "routing/unicast.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
@@ -130,12 +130,10 @@ class CheckLftBalance final : public Command {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric = co_await discover(session, discovery_);
     const routing::Network network(fabric.subnet);
-    routing::LinearTables tables(network.switches().size(), last_lid(fabric, network));
-    const subnet::SurveyOptions options(session.stack().here(), subnet::SurveyWay::smp);
+    // Nodes that did not answer may have greater LIDs than the others.
+    routing::LinearTables tables(network.switches().size(), fabric.failures.empty() ? network.last_lid() : Lid{last_unicast_lid});
     const routing::TablesToRead to{.linear = &tables};
-    std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-    std::vector<subnet::Failure> failures =
-        co_await routing::read_tables(session.stack().transactor(), network, std::move(switches), to, options);
+    subnet::Failures failures = co_await routing::read_tables(session.stack().transactor(), network, to, session.stack().here());
     BalanceReport report(fabric);
     report.all = all_ || session.host().options().verbosity > 0;
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
@@ -152,17 +150,6 @@ class CheckLftBalance final : public Command {
   }
 
  private:
-  /// The last LID of which entries are read. Nodes that did not answer may have greater LIDs than the others.
-  static Lid last_lid(const Fabric& fabric, const routing::Network& network) {
-    Lid last = network.last_lid();
-    if (fabric.failures.empty()) return last;
-    for (const subnet::Node& node : fabric.subnet.nodes()) {
-      if (node.has_switch_info) last.value = std::max(last.value, node.switch_info().linear_fdb_top);
-    }
-    last.value = std::min<std::uint16_t>(last.value, last_unicast_lid);
-    return last;
-  }
-
   DiscoveryOptions discovery_;
   TableOptions table_;
   bool deeper_{}, all_{};

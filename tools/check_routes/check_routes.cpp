@@ -27,19 +27,6 @@ namespace routes {
 
 using subnet::PortIndex;
 
-Tables::Tables(const subnet::Subnet& subnet, bool with_switches)
-    : network(subnet),
-      destinations(network.destinations(with_switches)),
-      linear(network.switches().size(), destinations.empty() ? Lid{0} : destinations.back().lid),
-      adaptive(routing::unread_adaptive_routing(network)),
-      multicast(network.switches().size()),
-      lanes(network.switches().size()) {}
-
-bool Tables::has_any() const {
-  const std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-  return std::ranges::any_of(switches, [this](routing::SwitchIndex at) { return linear.is_known(at) || multicast.is_known(at); });
-}
-
 std::size_t Tables::number_of(Lid dlid) const {
   const auto found = std::ranges::lower_bound(destinations, dlid, {}, &routing::DestinationLid::lid);
   return found == destinations.end() || found->lid != dlid ? routing::none : static_cast<std::size_t>(found - destinations.begin());
@@ -47,58 +34,30 @@ std::size_t Tables::number_of(Lid dlid) const {
 
 async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found) {
-  routing::RouteTree tree(tables.network, tables.linear, checks.switches);
-  const routing::UseRoutes use = [&found](const routing::RouteTree& to, std::size_t) {
-    found.unicast.add(to);
-    found.load.add(to);
-    found.channels.add(to);
-  };
-  co_await routing::each_destination(tree, tables.destinations, false, use, pause);
+  const routing::AnalysisChoice choice{checks.wants_unicast(), checks.wants_multicast() && !tables.skips_multicast, checks.sls.value_or(0)};
+  const routing::UseRoutes add_load = [&found](const routing::RouteTree& to, std::size_t) { found.load.add(to); };
+  co_await routing::analyse(tables, choice, add_load, read_lanes, pause, found);
   found.load.finish();
-  const bool unread = !found.unicast.not_read().empty();
-  const auto input = [&](const routing::Channels& channels, routing::MulticastChannels* groups) {
-    return routing::LoopInput{tables.linear, tables.destinations, checks.switches, channels, groups, tables.lanes, tables.levels};
-  };
-  if (checks.wants_unicast()) found.loops = co_await routing::find_loops(input(found.channels, nullptr), unread, read_lanes, pause);
-  if (!checks.wants_multicast() || tables.skips_multicast) co_return;
-  const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
-  found.multicast.emplace(tables.network, tables.multicast, members);
-  const std::vector<Lid> in_use = groups_in_use(tables.multicast, tables.groups);
-  const std::function<void(Lid)> check = [&found](Lid mlid) { found.multicast->add(mlid); };
-  co_await routing::each_group(in_use, check, pause);
-  routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
-  groups.sls_of = [&tables, &checks](Lid mlid) {
-    const routing::SlSet known = tables.groups.sls_of(mlid);
-    return known == 0 ? checks.sls.value_or(0) : known;
-  };
-  routing::Channels both = found.channels;
-  const std::function<void(Lid)> add = [&groups, &both](Lid mlid) { groups.add_to(both, mlid); };
-  co_await routing::each_group(groups.groups(), add, pause);
-  const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
-  found.multicast_loops = co_await routing::find_loops(input(both, &groups), unread || unread_group, read_lanes, pause);
 }
 
 namespace {
 
 /// Reads the forwarding tables of all switches; with files of --lfts only the multicast tables. Returns what failed.
-async::Task<std::vector<subnet::Failure>> read_tables(Stack& stack, const RouteChecks& checks, Tables& tables) {
-  subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
-  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "switches"); };
+async::Task<subnet::Failures> read_tables(Stack& stack, const RouteChecks& checks, Tables& tables) {
   routing::TablesToRead to;
+  to.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "switches"); };
   if (checks.lfts.empty()) to.linear = &tables.linear;
   if (checks.wants_multicast() && !tables.skips_multicast) to.multicast = &tables.multicast;
   if (checks.lfts.empty() && !stack.host().options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
-  std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
-  std::vector<subnet::Failure> failures =
-      co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
+  subnet::Failures failures = co_await routing::read_tables(stack.transactor(), tables.network, to, stack.here());
   tables.multicast.finish();
   co_return failures;
 }
 
 /// Reads the paths of the SA from one source after another, for their SLs. Where that fails, the SLs stay unknown; `why` then says so.
-async::Task<> read_paths(Stack& stack, Tables& tables, bool with_switches, std::string& why) {
+async::Task<> read_paths(Stack& stack, Tables& tables, std::string& why) {
   const routing::Network& network = tables.network;
-  tables.begin_levels(with_switches);
+  tables.begin_levels();
   co_await stack.prepare_sa();
   const GidPrefix prefix = stack.host().end_port().default_gid().prefix();
   PortIndex before = subnet::none;
@@ -190,7 +149,7 @@ class CheckRoutes final : public Command {
  private:
   async::Task<> read(Stack& stack, Fabric& fabric, Tables& tables) const {
     if (checks_.sls) tables.levels = routing::ServiceLevels(*checks_.sls);
-    if (checks_.psl) warn(stack.host().log(), read_level_file(*checks_.psl, tables, checks_.switches));
+    if (checks_.psl) warn(stack.host().log(), read_level_file(*checks_.psl, tables));
     if (!checks_.lfts.empty()) warn(stack.host().log(), read_table_files(checks_.lfts, tables));
     const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
     const bool is_stored = stack.host().options().from && !stack.host().stored().has_part("mft");
@@ -226,7 +185,7 @@ class CheckRoutes final : public Command {
     }
     if (!checks_.from_sa || tables.levels.is_by_pair()) co_return;
     std::string why;
-    co_await read_paths(stack, tables, checks_.switches, why);
+    co_await read_paths(stack, tables, why);
     if (!why.empty()) stack.host().log().error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
   }
 

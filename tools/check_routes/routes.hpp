@@ -34,55 +34,34 @@ struct RouteChecks {
   bool can_request() const { return !topology && (lfts.empty() || !discovery.load_cache); }
 };
 
-/// The tables of the switches, and what else decides where packets go.
-struct Tables {
-  explicit Tables(const subnet::Subnet& subnet, bool with_switches);
+struct Tables : routing::NetworkTables {
+  using NetworkTables::NetworkTables;
 
-  routing::Network network;
-  std::vector<routing::DestinationLid> destinations;
-  routing::LinearTables linear;
-  routing::AdaptiveRouting adaptive;
-  routing::MulticastTables multicast;
-  routing::SlToVlTables lanes;
-  routing::ServiceLevels levels;
-  routing::GroupMembers groups;  ///< from the SA
   bool lacks_groups = true;
   std::string why_no_groups{};  ///< the groups were to be read and could not be; empty if they were read, or nothing given has them
   bool has_multicast_file{};    ///< a file of --lfts has multicast tables, whole or not
   bool skips_multicast{};       ///< nothing that was given has multicast tables, and none were wanted
 
-  bool has_any() const;
   /// The number of the destination with that LID; none if no destination has it.
   std::size_t number_of(Lid dlid) const;
   /// Forgets all SLs, so that the SLs of pairs can be set, by the number of the sender: hosts, then switches.
-  void begin_levels(bool with_switches) {
-    const std::size_t switches = with_switches ? network.switches().size() : 0;
+  void begin_levels() {
+    const std::size_t switches = switches_send ? network.switches().size() : 0;
     levels = routing::ServiceLevels(network.hosts().size() + switches, destinations.size());
   }
 };
 
-/// The results. Members point into each other: an object stays where it is made.
-struct RouteFindings {
-  explicit RouteFindings(const Tables& tables)
-      : unicast(tables.network, tables.destinations), load(tables.network), channels(tables.network) {}
-  RouteFindings(const RouteFindings&) = delete;
-  RouteFindings& operator=(const RouteFindings&) = delete;
-
-  routing::Unicast unicast;
+struct RouteFindings : routing::RouteFindings {
+  explicit RouteFindings(const Tables& tables) : routing::RouteFindings(tables), load(tables.network) {}
   routing::Load load;
-  routing::Channels channels;
-  std::optional<routing::CreditLoops> loops;            ///< with unicast
-  std::optional<routing::Multicast> multicast;          ///< with multicast
-  std::optional<routing::CreditLoops> multicast_loops;  ///< with multicast
 };
 
 /// Reads the files of --lfts into the tables. Returns remarks on them, one line each. Throws UsageError or SysError.
 std::vector<std::string> read_table_files(const std::vector<std::string>& files, Tables& tables);
 /// Reads the file of --psl. Returns remarks on it. Throws UsageError or SysError.
-std::vector<std::string> read_level_file(const std::string& file, Tables& tables, bool with_switches);
+std::vector<std::string> read_level_file(const std::string& file, Tables& tables);
 
-/// Analyses `tables`. `read_lanes` fills Tables::lanes and Tables::levels where the verdict on credit loops needs them. It may be empty:
-/// lanes are not known. All must live until the task ends.
+/// routing::analyse() for `checks`.
 async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found);
 

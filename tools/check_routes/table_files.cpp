@@ -133,16 +133,16 @@ std::vector<std::string> read_table_files(const std::vector<std::string>& files,
   return remarks;
 }
 
-std::vector<std::string> read_level_file(const std::string& file, Tables& tables, bool with_switches) {
+std::vector<std::string> read_level_file(const std::string& file, Tables& tables) {
   const routing::Network& network = tables.network;
   std::unordered_multimap<std::uint64_t, std::size_t> senders;
   for (routing::HostIndex at = 0; at < network.hosts().size(); ++at) {
     senders.emplace(network.subnet().node_of(network.hosts()[at].port).guid().value, at);
   }
-  for (SwitchIndex at = 0; with_switches && at < network.switches().size(); ++at) {
+  for (SwitchIndex at = 0; tables.switches_send && at < network.switches().size(); ++at) {
     senders.emplace(network.subnet().node(network.switches()[at].node).guid().value, network.hosts().size() + at);
   }
-  tables.begin_levels(with_switches);
+  tables.begin_levels();
   std::size_t strangers = 0;
   formats::read_service_levels(file, [&](const formats::StoredServiceLevel& level) {
     const auto [begin, end] = senders.equal_range(level.node_guid.value);

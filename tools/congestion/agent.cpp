@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -19,15 +18,6 @@
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::congestion {
-namespace {
-
-const Operation* find_whole_name(std::span<const Operation> operations, std::string_view word) {
-  const auto found = std::ranges::find_if(
-      operations, [&](const Operation& each) { return equal_ignoring_case(each.full, word) || equal_ignoring_case(each.alias, word); });
-  return found != operations.end() ? &*found : nullptr;
-}
-
-}  // namespace
 
 const Operation& find_operation(std::span<const Operation> operations, std::string_view word) {
   constexpr bool Operation::*no_preference = nullptr;
@@ -74,7 +64,8 @@ void CongestionCommand::add_operands(OptionSet& set, bool reads) {
     set.without("DK");
     set.operand("OP", [this](const std::string& word) {
       word_ = word;
-      chosen_ = find_whole_name(operations_, word);
+      for (const Operation& each : operations_)
+        if (equal_ignoring_case(each.full, word) || equal_ignoring_case(each.alias, word)) chosen_ = &each;
       if (chosen_ == nullptr) throw DiagsFailure(fmt::format("operation '{}' not supported", word));
     });
     set.target("LID|GUID", target_);

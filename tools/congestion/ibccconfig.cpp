@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/parse.hpp"
 #include "iba-gen/cc.hpp"
 #include "iba/generic.hpp"
 #include "path/json.hpp"
@@ -27,7 +28,7 @@ constexpr Operation settings[]{
     {"SwitchCongestionSetting", "SS", "CONTROL_MAP VICTIM_MASK CREDIT_MASK THRESHOLD PACKET_SIZE CS_THRESHOLD CS_RETURN_DELAY MARKING_RATE",
      cc::SwitchCongestionSetting::info, "switch congestion setting config failed"},
     {"SwitchPortCongestionSetting", "SP", "PORT VALID CONTROL_TYPE THRESHOLD PACKET_SIZE CONG_PARM_MARKING_RATE",
-     cc::SwitchPortCongestionSetting::info, "switch port congestion setting config failed"},
+     cc::SwitchPortSetting::info, "switch port congestion setting config failed"},
     {"CACongestionSetting", "CS", "PORT_CONTROL CONTROL_MAP CCTI_TIMER CCTI_INCREASE TRIGGER_THRESHOLD CCTI_MIN",
      cc::CaCongestionSetting::info, "ca congestion setting config failed"},
     {"CongestionControlTable", "CT", "CCTI_LIMIT BLOCK SHIFT:MULTIPLIER...", cc::CongestionControlTable::info,
@@ -63,10 +64,10 @@ struct AgentSetting {
   }
 };
 
-std::uint64_t number(const std::string& word, int base = 0) {
+std::uint64_t number(const std::string& word) {
   char* end = nullptr;
   errno = 0;
-  const std::uint64_t value = std::strtoull(word.c_str(), &end, base);
+  const std::uint64_t value = std::strtoull(word.c_str(), &end, 0);
   if (errno == ERANGE) throw BadSetting("value out of range");
   if (*end != '\0' || errno != 0) throw BadSetting("invalid integer input");
   return value;
@@ -77,15 +78,12 @@ std::uint32_t short_number(const std::string& word) { return static_cast<std::ui
 
 /// Reads a number of up to 256 bits. Every character must be a hexadecimal digit.
 std::array<std::uint8_t, 32> mask(const std::string& word) {
-  const std::string digits = word.starts_with("0x") || word.starts_with("0X") ? word.substr(2) : word;
+  std::string digits = word.starts_with("0x") || word.starts_with("0X") ? word.substr(2) : word;
   if (!std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; })) throw BadSetting("invalid hex digit read");
   std::array<std::uint8_t, 32> bytes{};
   if (digits.size() > 2 * bytes.size()) throw BadSetting("hex code too long");
-  std::size_t end = digits.size();
-  for (std::size_t at = bytes.size(); end > 0; end -= std::min<std::size_t>(end, 2)) {
-    const std::size_t begin = end - std::min<std::size_t>(end, 2);
-    bytes.at(--at) = static_cast<std::uint8_t>(std::strtoul(digits.substr(begin, end - begin).c_str(), nullptr, 16));
-  }
+  digits.insert(0, 2 * bytes.size() - digits.size(), '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(*parse_digits(digits.substr(2 * i, 2), 16));
   return bytes;
 }
 
@@ -164,43 +162,39 @@ void read_control_table(SettingWords words, AgentSetting& setting) {
 }
 
 struct SettingReader {
-  const StructInfo& (*info)();
   std::string_view name;  ///< in the complaint about the number of words
   std::size_t least, most;
   void (*read)(SettingWords words, AgentSetting& setting);
 };
 constexpr SettingReader readers[]{
-    {cc::CongestionKeyInfo::info, "CongestionKeyInfo", 4, 4, read_key_info},
-    {cc::SwitchCongestionSetting::info, "SwitchCongestionSetting", 8, 8, read_switch_setting},
-    {cc::SwitchPortSetting::info, "SwitchPortCongestion", 6, 6, read_port_setting},
-    {cc::CaCongestionSetting::info, "CACongestionSetting", 6, 6, read_ca_setting},
-    {cc::CongestionControlTable::info, "CongestionControlTable", 2, 2 + delays_in_block, read_control_table},
+    {"CongestionKeyInfo", 4, 4, read_key_info},
+    {"SwitchCongestionSetting", 8, 8, read_switch_setting},
+    {"SwitchPortCongestion", 6, 6, read_port_setting},
+    {"CACongestionSetting", 6, 6, read_ca_setting},
+    {"CongestionControlTable", 2, 2 + delays_in_block, read_control_table},
 };
 
 AgentSetting read_setting(const Operation& operation, SettingWords words, bool exact) {
   const SettingReader& reader = readers[&operation - settings];
   if (words.size() < reader.least || words.size() > reader.most)
     throw BadSetting(fmt::format("invalid number of parameters for {}", reader.name));
-  AgentSetting setting{.info = &reader.info(), .exact = exact};
+  AgentSetting setting{.info = &operation.info(), .exact = exact};
   reader.read(words, setting);
   return setting;
 }
 
 struct ConfigReport final : Report {
-  explicit ConfigReport(const AgentOperation& of) : operation(of.operation.full), path(of.node.path), keys(of.keys) {}
+  explicit ConfigReport(const AgentOperation& of) : agent(of) {}
 
-  std::string_view operation;
-  path::Path path;
-  Keys keys;
+  const AgentOperation& agent;
   const StructInfo* info{};
   std::vector<std::uint8_t> bytes;  ///< what the node answered
 
   void visit(report::Sink& sink) const override {
-    sink.value("operation", operation);
-    path::visit(sink, "path", path);
-    report::visit_attribute(sink, bytes, *info, keys);
+    sink.value("operation", agent.operation.full);
+    path::visit(sink, "path", agent.node.path);
+    report::visit_attribute(sink, bytes, *info, agent.keys);
   }
-  void text(TextOut& /*out*/) const override {}
 };
 
 /// The block of ports with one changed port. The other ports keep the values of the switch.

@@ -36,49 +36,43 @@ const FieldInfo& list_in(const StructInfo& info) { return *std::ranges::find(inf
 
 struct CongestionReport final : Report {
   explicit CongestionReport(const AgentOperation& of)
-      : operation(of.operation.full),
-        path(of.node.path),
-        info(&of.operation.info()),
-        keys(of.keys),
-        lines(fmt::format("# {}: {}\n", operation, of.node.name)) {}
+      : agent(of), info(&of.operation.info()), lines(fmt::format("# {}: {}\n", of.operation.full, of.node.name)) {}
 
   struct PortSettings {
     unsigned number;
     AttributeBytes setting;
   };
-  std::string_view operation;
-  path::Path path;
+  const AgentOperation& agent;
   const StructInfo* info;
   std::vector<AttributeBytes> records;
   std::vector<PortSettings> ports;
   bool is_table{}, has_ports{};
-  Keys keys;
   std::string lines;
 
-  std::string listed(Bytes bytes, const StructInfo& of) const { return libibmad_listing(bytes, of, keys); }
+  std::string listed(Bytes bytes, const StructInfo& of) const { return libibmad_listing(bytes, of, agent.keys); }
   void add_element(std::string_view label, unsigned index, Bytes bytes, const StructInfo& of) {
     lines += libibmad_line(label, std::to_string(index)) + listed(bytes, of) + "\n";
   }
   void add_record(Bytes bytes) { records.emplace_back(bytes.begin(), bytes.begin() + info->bytes); }
 
   void visit(report::Sink& sink) const override {
-    sink.value("operation", operation);
-    path::visit(sink, "path", path);
-    if (!is_table && !has_ports) return report::visit_attribute(sink, records.front(), *info, keys);
+    sink.value("operation", agent.operation.full);
+    path::visit(sink, "path", agent.node.path);
+    if (!is_table && !has_ports) return report::visit_attribute(sink, records.front(), *info, agent.keys);
     if (is_table) sink.value("attribute", info->iba_name);
     sink.begin_array(is_table ? "records" : "ports");
-    for (const AttributeBytes& record : records) report::visit_fields(sink, {}, record, *info, keys);
+    for (const AttributeBytes& record : records) report::visit_fields(sink, {}, record, *info, agent.keys);
     for (const PortSettings& port : ports) {
       sink.begin_object();
       sink.value("port_num", port.number);
-      report::visit_attribute(sink, port.setting, *info, keys);
+      report::visit_attribute(sink, port.setting, *info, agent.keys);
       sink.end_object();
     }
     sink.end_array();
   }
   void text(TextOut& out) const override {
     out.write(lines);
-    for (const AttributeBytes& record : records) out.write(secrets_note(record, *info, keys));
+    for (const AttributeBytes& record : records) out.write(secrets_note(record, *info, agent.keys));
   }
   void diags_text(TextOut& out) const override { out.write(lines); }
 };

@@ -61,7 +61,6 @@ struct ExportReport final : Report {
     sink.value("nodes_checked", nodes);
     sink.value("ports_checked", ports);
   }
-  void text(TextOut& /*out*/) const override {}
   Exit status() const override { return is_whole ? Exit::ok : Exit::incomplete; }
 
   std::size_t nodes{}, ports{};

@@ -70,7 +70,6 @@ struct RunReport final : Report {
     sink.value("nodes_checked", metrics::read_count(reading));
     sink.value("ports_checked", reading.rows.size());
   }
-  void text(TextOut& /*out*/) const override {}
   Exit status() const override {
     const bool is_whole = std::ranges::none_of(reading.devices, metrics::has_failed);
     return is_whole && reading.fabric->failures.empty() ? Exit::ok : Exit::incomplete;

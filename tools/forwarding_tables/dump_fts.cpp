@@ -42,8 +42,7 @@ SwitchTable switch_of(const subnet::Subnet& subnet, NodeIndex at, path::Path pat
 async::Task<mad::Result<bool>> read_table(subnet::SurveyPort port, SwitchTable& table, const TableSelection& selection) {
   if (!table.has_info) {
     const mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
-    table.error = answer ? nullptr : answer.shared_error();
-    if (table.error) co_return table.error;
+    if (!answer) co_return table.error = answer.shared_error();
     table.info = *answer;
     table.has_info = true;
     make_table(table, selection);
@@ -78,7 +77,6 @@ async::Task<std::vector<SwitchTable>> read_some(Stack& stack, const subnet::Subn
 struct RestReport final : FabricReport {
   using FabricReport::FabricReport;
   void visit(report::Sink& sink) const override { visit_failures(sink); }
-  void text(TextOut& /*out*/) const override {}
 };
 
 bool is_switch(const subnet::Subnet& subnet, NodeIndex at) { return subnet.node(at).kind() == subnet::NodeKind::sw; }

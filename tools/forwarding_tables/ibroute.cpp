@@ -35,7 +35,6 @@ struct RouteReport final : Report {
     sink.array("silent_lids", owners.silent(), [&](const auto& silent) { sink.value({}, silent.first.value); });
     sink.array("unrequested_lids", owners.unrequested(), [&](const Lid lid) { sink.value({}, lid.value); });
   }
-  void text(TextOut& /*out*/) const override {}  // rows are printed as they become known
   Exit status() const override {
     return !table.error && owners.silent().empty() && owners.unrequested().empty() ? Exit::ok : Exit::incomplete;
   }
@@ -162,7 +161,7 @@ class Ibroute final : public Command {
     // The NodeInfo of the switch is known already. Its LIDs are not.
     if (by_lid ? std::ranges::any_of(lids, is_own) : !lids.empty()) {
       const mad::Result<smp::PortInfo> port = co_await stack.transactor().try_subn_get<smp::PortInfo>(table.path);
-      if (port) owners.know(subnet::owner_of(table.node, table.description.value_or(""), *port));
+      if (port) owners.know({table.node, table.description.value_or(""), port->lid, port->lmc});
     }
     owners.plan(lids);
   }

@@ -11,10 +11,7 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
-#include "report/sink.hpp"
-#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 
@@ -95,8 +92,8 @@ async::Task<> TableText::text(TextOut& out, const SwitchTable& of) const {
       if (!selection.all) continue;
       whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
     } else if (const auto to = find(lid)) {
-      whose =
-          fmt::format("({} portguid {} {})", type_text(to->node_type), to_text(to->port_guid), name_text(to->node_guid, to->description));
+      whose = fmt::format("({} portguid {} {})", type_text(to->node.node_type), to_text(to->node.port_guid),
+                          name_text(to->node.node_guid, to->description));
     }
     out.print("{:6} {:03} : {}\n", value, port, whose);
     ++count;
@@ -133,16 +130,7 @@ void TableText::announce(report::Sink& sink, const SwitchTable& of) const {
 /// The owner of a LID to which nothing is forwarded is not looked for.
 void TableText::visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const {
   const std::optional<subnet::LidOwner> found = find(port ? lid : Lid{});
-  const subnet::LidOwner to = found.value_or(subnet::LidOwner());
-  const auto members = [&](report::Sink& of) {
-    of.value_or_null("node_guid", found.has_value(), to.node_guid);
-    found ? of.symbol("node_type", to.node_type, to_text(to.node_type)) : of.no_symbol("node_type");
-    of.value("node_description", to.description);
-    of.text_or_null("node_name", found ? names.find(to.node_guid).value_or("") : "");
-    of.value_or_null("port_guid", found.has_value(), to.port_guid);
-    of.value_or_null("lid", found.has_value(), to.base);
-    of.value_or_null("lmc", found.has_value(), to.lmc);
-  };
+  const auto members = [&](report::Sink& of) { subnet::visit(of, found ? &*found : nullptr, names); };
   sink.begin_object();
   sink.value("dlid", lid);
   sink.value("out_port", port);
@@ -290,14 +278,14 @@ std::string DiagsTableText::destination(LidsOfPort& port, Lid lid, bool valid) c
   port.guid = {};
   const auto to = find(lid);
   if (!to) return fmt::format(": ({})", no_owner);
-  port.guid = to->port_guid;
+  port.guid = to->node.port_guid;
   if (to->lmc > 0) {
-    port.base = to->base.value;
+    port.base = to->lid.value;
     port.last = port.base + (1U << to->lmc) - 1;
   }
-  const std::string type = libibmad_text(LibibmadText::node_type, static_cast<unsigned>(to->node_type), 8);
-  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type, to->port_guid.value,
-                                 diags_node_name(names, to->node_guid, to->description.value_or("")));
+  const std::string type = libibmad_text(LibibmadText::node_type, static_cast<unsigned>(to->node.node_type), 8);
+  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type, to->node.port_guid.value,
+                                 diags_node_name(names, to->node.node_guid, to->description.value_or("")));
   if (text.size() > longest_diags_text) text.resize(longest_diags_text);
   return text;
 }

@@ -6,23 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "iba-gen/smp.hpp"
 #include "path/path.hpp"
-#include "report/sink.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/lid_owners.hpp"
 #include "subnet/sweep/smp_tables.hpp"
-
-namespace ib::report {
-class TextOut;
-}
+#include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 class Host;
 class OptionSet;
-using report::TextOut;
 }  // namespace ib::tools
 
 namespace ib::tools::tables {

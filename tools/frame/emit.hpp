@@ -39,8 +39,8 @@ class Report {
 
   /// The members of the report's JSON object, in a stable order.
   virtual void visit(report::Sink& sink) const = 0;
-  /// The report in the words of `ibtool NAME`.
-  virtual void text(TextOut& out) const = 0;
+  /// The report in the words of `ibtool NAME`; empty where all of them were printed before.
+  virtual void text(TextOut& /*out*/) const {}
   /// The effect of the report on the exit status: ok, findings or incomplete.
   virtual Exit status() const { return Exit::ok; }
   /// The report as infiniband-diags prints it, as far as it was found.

@@ -178,10 +178,8 @@ async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const HealthRequ
 
   const routing::Network network(fabric.subnet);
   routing::LinearTables tables(network.switches().size(), network.last_lid());
-  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   const routing::TablesToRead to{.linear = &tables};
-  std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-  subnet::Failures unread = co_await routing::read_tables(stack.transactor(), network, std::move(switches), to, options);
+  subnet::Failures unread = co_await routing::read_tables(stack.transactor(), network, to, stack.here());
   std::ranges::move(unread, std::back_inserter(failures));
   add_failures(stack.host(), fabric, std::move(failures));
   co_return scope_between(network, tables, nodes);

@@ -160,14 +160,10 @@ async::Task<> read_lane_tables(HealthRun& run, RouteTables& tables, std::vector<
 }
 
 async::Task<bool> read_forwarding_tables(HealthRun& run, RouteTables& tables) {
-  const subnet::SurveyOptions options(run.stack.here(), subnet::SurveyWay::smp);
-  const std::vector<routing::SwitchIndex> all = routing::all_switches(tables.network);
   const routing::TablesToRead to{.linear = &tables.linear, .multicast = tables.has_multicast ? &tables.multicast : nullptr};
-  std::vector<routing::SwitchIndex> switches = all;
-  subnet::Failures failures = co_await routing::read_tables(run.stack.transactor(), tables.network, std::move(switches), to, options);
+  subnet::Failures failures = co_await routing::read_tables(run.stack.transactor(), tables.network, to, run.stack.here());
   tables.multicast.finish();
-  const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
-  const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
+  const bool any = failures.size() < tables.network.switches().size() || tables.has_any();
   if (!failures.empty()) {
     run.input.not_read(Source::routes, "not all forwarding tables were read", any);
   }

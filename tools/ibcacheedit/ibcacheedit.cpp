@@ -116,7 +116,6 @@ struct EditReport final : Report {
       sink.value("new_guid", edit.after);
     });
   }
-  void text(TextOut& /*out*/) const override {}
 };
 
 class Ibcacheedit final : public Command {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -71,9 +72,8 @@ struct LinkTables {
       const routing::SwitchIndex at = switch_of(port);
       if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
     }
-    const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
-    const routing::TablesToRead to{.linear = &linear};
-    co_return co_await routing::read_tables(stack.transactor(), network, std::move(switches), to, options);
+    const routing::TablesToRead to{.linear = &linear, .only = std::move(switches)};
+    co_return co_await routing::read_tables(stack.transactor(), network, to, stack.here());
   }
 };
 
@@ -110,9 +110,7 @@ struct LinkUseReport final : FabricReport {
   using FabricReport::FabricReport;
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("ends");
-    for (const SendingEnd& end : {near, far}) {
-      sink.begin_object();
+    sink.objects("ends", std::array{near, far}, [&](const SendingEnd& end) {
       visit_end_port(sink, end.port);
       sink.value("port_num", fabric.subnet.port(end.port).number);
       if (end.is_switch && end.is_read) {
@@ -120,9 +118,7 @@ struct LinkUseReport final : FabricReport {
       } else {
         sink.null("destinations");
       }
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     visit_failures(sink);
   }
 

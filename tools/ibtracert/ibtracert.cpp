@@ -40,29 +40,6 @@ std::string take_word(std::string_view& text, bool diags) {
   return std::string(word);
 }
 
-}  // namespace
-
-PortsFile read_port_pairs(std::string_view text, bool diags) {
-  PortsFile found;
-  for (unsigned number = 1; !text.empty(); ++number) {
-    const std::size_t size = std::min(std::min(text.find('\n'), text.size() - 1) + 1, diags ? 79 : std::string_view::npos);
-    std::string_view line = text.substr(0, size);
-    text.remove_prefix(size);
-    line = line.substr(0, line.find('\0'));
-    const std::size_t begin = line.find_first_not_of(blanks);
-    if (begin == std::string_view::npos || line[begin] == '#') continue;
-    std::string source = take_word(line, diags), destination = take_word(line, diags);
-    if (source.empty() || destination.empty()) {
-      found.bad_line = number;
-      return found;
-    }
-    found.pairs.push_back({std::move(source), std::move(destination), number});
-  }
-  return found;
-}
-
-namespace {
-
 using routing::DirectedRoute;
 using routing::PacketPlace;
 using routing::PacketTrace;
@@ -131,8 +108,8 @@ struct TraceText {
 
  private:
   std::string name_of(const PacketPlace& at) const {
-    const auto mapped = names.find(at.node.node_guid);
-    return in_quotes(mapped ? *mapped : at.description);
+    const std::string description = at.description.value_or("");
+    return in_quotes(names.find(at.node.node_guid).value_or(description));
   }
   void end_text(TextOut& out, std::string_view word, const PacketPlace& at, Lid lid) const {
     if (simple) return out.print("{} {}[{}]\n", word, to_text(at.node.port_guid), end_port(at));
@@ -148,26 +125,16 @@ struct TraceText {
     sink.value("mlid", mlid);
     sink.objects("hops", hops, [&](const TracedHop& next) {
       sink.value("out_port", next.out);
-      visit_members(sink, next.at);
+      subnet::visit(sink, &next.at, names);
       sink.value("in_port", next.at.port);
     });
     sink.value("end", routing::name(trace.end));
     sink.text_or_null("error", trace.end == TraceEnd::arrived ? "" : trace.reason);
     sink.end_object();
   }
-  void visit_members(report::Sink& sink, const std::optional<PacketPlace>& at) const {
-    const PacketPlace of = at.value_or(PacketPlace());
-    sink.value_or_null("node_guid", at.has_value(), of.node.node_guid);
-    at ? sink.symbol("node_type", of.node.node_type, to_text(of.node.node_type)) : sink.no_symbol("node_type");
-    sink.value_or_null("node_description", at.has_value(), of.description);
-    sink.text_or_null("node_name", at ? names.find(of.node.node_guid).value_or("") : "");
-    sink.value_or_null("port_guid", at.has_value(), of.node.port_guid);
-    sink.value_or_null("lid", at.has_value(), of.lid);
-    sink.value_or_null("lmc", at.has_value(), of.lmc);
-  }
   void visit_place(report::Sink& sink, std::string_view key, const std::optional<PacketPlace>& at) const {
     const auto members = [&](report::Sink& of) {
-      visit_members(of, at);
+      subnet::visit(of, at ? &*at : nullptr, names);
       of.value_or_null("port_num", at.has_value(), at ? end_port(*at) : 0);
     };
     if (!at) return sink.null_object(key, members);
@@ -252,7 +219,7 @@ struct DiagsTraceText {
   }
 
  private:
-  std::string name(const PacketPlace& at) const { return diags_node_name(names, at.node.node_guid, at.description); }
+  std::string name(const PacketPlace& at) const { return diags_node_name(names, at.node.node_guid, at.description.value_or("")); }
   void end(TextOut& out, std::string_view word, const PacketPlace& at, bool full) const {
     if (!full) return out.print("{} {{{:#018x}}}[{}]\n", word, at.node.node_guid.value, end_port(at));
     out.print("{} {} {{{:#018x}}} portnum {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, end_port(at),
@@ -297,7 +264,7 @@ class Ibtracert final : public Command {
     mad::Transactor& opened = session.stack().transactor();  // what keeps it from opening comes first
     subnet::SweptTransactor transactor(opened, session.targets().swept());
     PacketTracer tracer(transactor, tracer_options(session.stack(), request_));
-    text_.emplace(TraceText{session.manners().node_name_map(), request_.simple});
+    session.manners().node_name_map();  // what is wrong with its file is printed first
     if (emit.json()) emit.sink().begin_array("traces");
     async::Task<> traced =
         file_ ? trace_file(session, emit, tracer)
@@ -341,11 +308,8 @@ class Ibtracert final : public Command {
     PacketTrace trace = co_await std::move(traced);
     refuse_unknown(trace);
     if (trace.stuck) trace.hops.push_back(*trace.stuck);
-    if (emit.json()) {
-      text_->visit(emit.sink(), trace, lid, request_.mlid);
-    } else {
-      text_->text(emit.text(), trace, lid);
-    }
+    const TraceText text{stack.manners().node_name_map(), request_.simple};
+    emit.json() ? text.visit(emit.sink(), trace, lid, request_.mlid) : text.text(emit.text(), trace, lid);
     if (trace.end == TraceEnd::arrived) co_return;
     emit.flush();
     stack.host().report(Error(trace.reason));
@@ -386,7 +350,6 @@ class Ibtracert final : public Command {
   DiscoveryOptions discovery_;
   bool reverse_{};
   TableOptions table_;
-  std::optional<TraceText> text_;
 };
 
 class IbtracertDiags final : public Command {
@@ -481,6 +444,26 @@ class IbtracertDiags final : public Command {
 };
 
 }  // namespace
+
+PortsFile read_port_pairs(std::string_view text, bool diags) {
+  PortsFile found;
+  for (unsigned number = 1; !text.empty(); ++number) {
+    const std::size_t size = std::min(std::min(text.find('\n'), text.size() - 1) + 1, diags ? 79 : std::string_view::npos);
+    std::string_view line = text.substr(0, size);
+    text.remove_prefix(size);
+    line = line.substr(0, line.find('\0'));
+    const std::size_t begin = line.find_first_not_of(blanks);
+    if (begin == std::string_view::npos || line[begin] == '#') continue;
+    std::string source = take_word(line, diags), destination = take_word(line, diags);
+    if (source.empty() || destination.empty()) {
+      found.bad_line = number;
+      return found;
+    }
+    found.pairs.push_back({std::move(source), std::move(destination), number});
+  }
+  return found;
+}
+
 }  // namespace tracert
 
 constinit const CommandInfo rooms::ibtracert{

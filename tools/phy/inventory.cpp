@@ -91,7 +91,6 @@ struct NodesReport final : FabricReport {
     report::Table<EnvironmentLine>(sensor_columns()).visit(sink, "sensors", lines);
     visit_failures(sink);
   }
-  void text(TextOut& /*out*/) const override {}
 
   const std::vector<phy::EnvironmentRow>& rows;
   const std::vector<EnvironmentLine>& lines;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <unordered_set>
 
@@ -282,7 +283,10 @@ class InitAllPorts final : public Command {
     discovery_.needs.switch_infos = false;
     Fabric fabric = co_await discover(session, discovery_);
     PortStateReport report(fabric, dry_run_, true);
-    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric, node, report.ports);
+    std::vector<subnet::NodeIndex> farthest_first(fabric.subnet.nodes().size());
+    std::iota(farthest_first.begin(), farthest_first.end(), 0U);
+    std::ranges::stable_sort(farthest_first, std::greater(), [&](subnet::NodeIndex at) { return fabric.subnet.node(at).hops; });
+    for (const subnet::NodeIndex node : farthest_first) add_node(session.stack(), fabric, node, report.ports);
     if (dry_run_ && report.ports.empty()) session.host().note("No port carries data: nothing would be set");
     if (!dry_run_ && !report.ports.empty()) co_await report_missing_manager(session.stack(), fabric.subnet);
     if (confirms) require_agreement(world, fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size()));
@@ -291,13 +295,6 @@ class InitAllPorts final : public Command {
   }
 
  private:
-  static std::vector<subnet::NodeIndex> farthest_first(const subnet::Subnet& subnet) {
-    std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
-    std::iota(nodes.begin(), nodes.end(), 0U);
-    std::stable_sort(nodes.begin(), nodes.end(), [&](auto a, auto b) { return subnet.node(a).hops > subnet.node(b).hops; });
-    return nodes;
-  }
-
   /// The ports of a node; the port by which the node is reached comes last. Of an adapter only that port: it need not allow its other ports
   /// to be set by this path, and their links are taken down from the other end.
   void add_node(Stack& stack, const Fabric& fabric, subnet::NodeIndex at, std::vector<PortToSet>& ports) const {
@@ -311,10 +308,8 @@ class InitAllPorts final : public Command {
         ports.push_back({node.first_port + number, number, path,
                          fmt::format("port {} of {}{}", number, to_text(node.guid()), name.empty() ? "" : ' ' + in_quotes(name))});
     };
-    const bool sets_others = node.kind() == subnet::NodeKind::sw;
-    for (unsigned number = 1; sets_others && number < node.slots; ++number) {
+    for (unsigned number = 1; node.kind() == subnet::NodeKind::sw && number < node.slots; ++number)
       if (number != node.entry_port) add(static_cast<std::uint8_t>(number));
-    }
     if (node.entry_port != 0) add(node.entry_port);
   }
 

@@ -113,7 +113,6 @@ struct DocumentReport final : FabricReport {
     second.visit(sink);
     visit_failures(sink);
   }
-  void text(TextOut& /*out*/) const override {}
 
   ListReport<First> first;
   ListReport<Second> second;

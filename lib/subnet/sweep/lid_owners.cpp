@@ -17,21 +17,30 @@ constexpr std::chrono::milliseconds longest_wait_for_base{200};
 
 }  // namespace
 
-LidOwner owner_of(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
-  return {node.node_guid, node.port_guid, node.node_type, std::move(description), port.lid, port.lmc};
+void visit(report::Sink& sink, const LidOwner* owner, const NodeNameMap& names) {
+  const bool known = owner != nullptr;
+  const LidOwner of = known ? *owner : LidOwner();
+  sink.value_or_null("node_guid", known, of.node.node_guid);
+  known ? sink.symbol("node_type", of.node.node_type, to_text(of.node.node_type)) : sink.no_symbol("node_type");
+  sink.value("node_description", of.description);
+  sink.text_or_null("node_name", known ? names.find(of.node.node_guid).value_or("") : "");
+  sink.value_or_null("port_guid", known, of.node.port_guid);
+  sink.value_or_null("lid", known, of.lid);
+  sink.value_or_null("lmc", known, of.lmc);
 }
 
 std::optional<LidOwner> find_owner(const Subnet& subnet, Lid lid) {
   const PortIndex at = subnet.find_lid(lid);
   if (at == none) return std::nullopt;
   const Node& node = subnet.node_of(at);
-  LidOwner to{node.guid(), subnet.end_port_guid(at), node.info.node_type, {}, subnet.lid(at), subnet.lmc(at)};
+  LidOwner to{node.info, {}, subnet.lid(at), subnet.lmc(at)};
+  to.node.port_guid = subnet.end_port_guid(at);
   if (node.has_description) to.description = node.description();
   return to;
 }
 
 void LidOwners::know(const LidOwner& owner) {
-  for (unsigned lid = owner.base.value; lid < owner.base.value + (1U << owner.lmc) && lid <= last_unicast_lid; ++lid) {
+  for (unsigned lid = owner.lid.value; lid < owner.lid.value + (1U << owner.lmc) && lid <= last_unicast_lid; ++lid) {
     found_.emplace(Lid{static_cast<std::uint16_t>(lid)}, owner);
   }
 }
@@ -85,9 +94,9 @@ async::Task<> LidOwners::request(Lid lid) {
   if (is_silent(port)) co_return;
   const mad::Result<smp::NodeInfo> node = co_await transactor_.try_subn_get<smp::NodeInfo>(path);
   if (is_silent(node)) co_return;
-  const LidOwner owner = owner_of(*node, std::string(fixed_text(description->node_string)), *port);
+  const LidOwner owner{*node, std::string(fixed_text(description->node_string)), port->lid, port->lmc};
   found_.insert_or_assign(lid, owner);
-  if (lid.value >= owner.base.value && lid.value < owner.base.value + (1U << owner.lmc)) know(owner);
+  if (owner.owns(lid)) know(owner);
 }
 
 /// The nearest planned LID before `lid` that may be the base LID of the same port, or null.

@@ -14,18 +14,21 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
+#include "report/sink.hpp"
 #include "subnet/model/model.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::subnet {
 
 struct LidOwner {
-  Guid node_guid, port_guid;
-  smp::NodeType node_type{};
-  std::optional<std::string> description;
-  Lid base;
+  smp::NodeInfo node;
+  std::optional<std::string> description;  ///< up to its terminator; hostile bytes
+  Lid lid;                                 ///< the first of its LIDs
   unsigned lmc{};
+  bool owns(Lid to) const { return to.value >= lid.value && to.value < lid.value + (1U << lmc); }
 };
-LidOwner owner_of(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
+/// Writes the members of an owner into an open object; they are null where the owner is.
+void visit(report::Sink& sink, const LidOwner* owner, const NodeNameMap& names);
 /// The owner in the model, or nothing.
 std::optional<LidOwner> find_owner(const Subnet& subnet, Lid lid);
 

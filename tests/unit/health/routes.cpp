@@ -54,13 +54,11 @@ async::Task<> analyse(Patient& of, const Known& known, Routed& routed) {
   path::IbDrPath start;
   start.end_port = &of.fabric.end_port();
   start.sqpn = Qpn{0};
-  const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
   RouteTables tables(of.swept->subnet);
   tables.has_multicast = known.multicast;
   tables.groups.sls = known.sls;
   const routing::TablesToRead to{.linear = &tables.linear, .multicast = known.multicast ? &tables.multicast : nullptr};
-  std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
-  const subnet::Failures failures = co_await routing::read_tables(*of.swept->rpc, tables.network, std::move(switches), to, options);
+  const subnet::Failures failures = co_await routing::read_tables(*of.swept->rpc, tables.network, to, start);
   CHECK(failures.empty());
   tables.multicast.finish();
   routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {

@@ -233,7 +233,7 @@ TEST_CASE("a table that was not read leaves the verdict open, unless there is a 
 
 TEST_CASE("the tables of ports in circles decide, by the inputs from which packets come") {
   Judged ring{Ring(3, 2)};
-  const auto wanted = wanted_lanes(ring.channels, ports_in_cycles(ring.channels), false);
+  const auto wanted = wanted_lanes(ring.channels, cyclic_components(ring.channels.graph()).at(0), false);
   REQUIRE(wanted.size() == 3);
   for (SwitchIndex at = 0; at < 3; ++at) {
     CHECK(wanted[at].at == at);

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "routing/balance.hpp"
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 

@@ -32,12 +32,12 @@ struct Bench : MadeFabric {
 
   std::map<SwitchIndex, std::vector<unsigned>> entries;
   std::vector<SwitchIndex> unread;
-  FindMembers members;
+  GroupMembers members;
 };
 
 struct Result {
   explicit Result(const Bench& bench)
-      : network(bench.subnet), tables(network.switches().size()), multicast(network, tables, bench.members) {
+      : network(bench.subnet), tables(network.switches().size()), known(bench.members), multicast(network, tables, &known) {
     for (SwitchIndex at = 0; at < network.switches().size(); ++at) {
       if (std::ranges::count(bench.unread, at) == 0) tables.set_known(at);
     }
@@ -62,6 +62,7 @@ struct Result {
 
   Network network;
   MulticastTables tables;
+  GroupMembers known;
   Multicast multicast;
 };
 
@@ -112,7 +113,7 @@ TEST_CASE("an entry for a port without a link, and one for a port that the switc
 TEST_CASE("a group with members and no entry at all: they get nothing, or it is not known") {
   Bench bench;
   bench.entries.clear();
-  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {2, none}}; };
+  bench.members.members[group.value] = {{0, none}, {2, none}};
   Result result(bench);
   CHECK(result.multicast.groups() == 0);
   result.multicast.add(group);
@@ -127,7 +128,7 @@ TEST_CASE("a group with members and no entry at all: they get nothing, or it is 
   CHECK(open.only().pairs == 1);
 
   bench.unread = {};
-  bench.members = [](Lid) { return std::vector<Member>{{0, none}}; };
+  bench.members.members[group.value] = {{0, none}};
   Result alone(bench);
   alone.multicast.add(group);
   CHECK(alone.multicast.findings().empty());
@@ -189,7 +190,7 @@ TEST_CASE("a leaf that the spine forgot gets nothing, and is heard") {
 TEST_CASE("a leaf without an entry: packets end there") {
   Bench bench;
   bench.entries.erase(1);
-  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {2, none}}; };
+  bench.members.members[group.value] = {{0, none}, {2, none}};
   const Result result(bench);
   REQUIRE(result.find(Fault::no_entry) != nullptr);
   CHECK(result.find(Fault::no_entry)->port_id == result.network.port_id(1, 0));
@@ -200,9 +201,9 @@ TEST_CASE("a leaf without an entry: packets end there") {
 TEST_CASE("members come from the SA: a member without an entry is not reached, one that only sends need not be") {
   Bench bench;
   bench.entries[1] = {1, 3};  // without host 4
-  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {1, none}, {2, none}, {3, none}}; };
+  bench.members.members[group.value] = {{0, none}, {1, none}, {2, none}, {3, none}};
   CHECK(Result(bench).only().pairs == 3);
-  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {1, none}, {2, none}, {3, none, true, false}}; };
+  bench.members.members[group.value] = {{0, none}, {1, none}, {2, none}, {3, none, true, false}};
   CHECK(Result(bench).multicast.findings().empty());
 }
 

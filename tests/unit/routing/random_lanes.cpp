@@ -261,7 +261,7 @@ Judgement judge(const Site& site, const Channels& channels, MulticastChannels* t
   const CreditLoops found =
       loop.run(find_loops({site.tables, site.destinations, false, channels, trees, site.lanes, site.levels}, false, read, pause));
   const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
-  CHECK(ports_in_cycles(channels).empty() == !over_ports);
+  CHECK(cyclic_components(channels.graph()).empty() == !over_ports);
   CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));
   CHECK(found.loops.empty() == !over_lanes);
   Judgement judgement{found.verdict};

@@ -44,8 +44,7 @@ struct Bench {
     if (with_multicast) to.multicast = &*multicast;
     if (with_adaptive) to.adaptive = &adaptive;
     const std::uint64_t before = sweep.sent();
-    const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
-    std::vector<Failure> failures = sweep.loop.run(read_tables(*sweep.rpc, network, all_switches(network), to, options));
+    std::vector<Failure> failures = sweep.loop.run(read_tables(*sweep.rpc, network, to, start));
     sent = sweep.sent() - before;
     multicast->finish();
     return failures;
