@@ -13,7 +13,6 @@
 // A file may come from anywhere: each size is checked, and keys are looked up before their use.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>

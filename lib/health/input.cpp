@@ -13,6 +13,7 @@
 #include "base/nearest.hpp"
 #include "base/parse.hpp"
 #include "health/diagnosis.hpp"
+#include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -135,7 +136,21 @@ PortIndex own_sm_port(const Subnet& subnet) {
   return lid.is_unicast() ? subnet.find_lid(lid) : subnet::none;
 }
 
-void judge_managers(Input& input) {
+void take_managers(const subnet::SurveyedManagers& found, const std::map<Lid, smp::SMInfo>& records, Input& input) {
+  input.has_read_managers = true;
+  for (const auto& row : found.rows) {
+    if (row.value) {
+      input.managers.push_back({row.port, *row.value, {}});
+      continue;
+    }
+    const bool is_silent = found.failures[row.failure].kind == subnet::Failure::Kind::no_answer;
+    // A port without IsSM that answers with an error has no subnet manager, for instance because it ended.
+    if (!is_silent && !subnet::has_is_sm(input.subnet.port(row.port).info())) continue;
+    ++input.silent_managers;
+    if (!is_silent) continue;
+    const auto record = records.find(input.subnet.lid(row.port));
+    input.silent.push_back({row.port, record == records.end() ? std::nullopt : std::optional(record->second.sm_state)});
+  }
   if (input.silent_managers == 0) return;
   const std::size_t count = input.managers.size() + input.silent_managers;
   const bool is_partial = !input.managers.empty() || !input.silent.empty();

@@ -231,7 +231,8 @@ PortIndex own_sm_port(const Subnet& subnet);
 /// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);
 
-/// Sets how far Source::managers and Source::activity were read, from the managers that are known and those that are silent.
-void judge_managers(Input& input);
+/// Takes what the ports that may have a subnet manager answered, and how far Source::managers and Source::activity were read. `records`:
+/// the SA's SMInfoRecords by LID, as far as they are known.
+void take_managers(const subnet::SurveyedManagers& found, const std::map<Lid, smp::SMInfo>& records, Input& input);
 
 }  // namespace ib::health

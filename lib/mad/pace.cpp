@@ -32,11 +32,6 @@ Task<> Pace::turn(Urgency urgency) {
   while (due() > loop_.now()) co_await loop_.sleep_for(due() - loop_.now());
 }
 
-PacedTransactor::PacedTransactor(Transactor& below, Pace* pace, Pace::Urgency urgency)
-    : Transactor(below.end_port()), below_(below), pace_(pace), urgency_(urgency) {
-  sa_path() = below.sa_path();
-}
-
 Task<Result<Reply>> PacedTransactor::try_call(const Request& request) {
   return pace_ == nullptr ? below_.try_call(request) : call_in_turn(request);
 }

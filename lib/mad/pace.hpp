@@ -34,16 +34,16 @@ class Pace {
 };
 
 /// A Transactor that passes each request on when its turn has come; without a Pace at once.
-class PacedTransactor final : public Transactor {
+class PacedTransactor final : public Layer {
  public:
   /// `pace` may be null. Both must outlive this object.
-  PacedTransactor(Transactor& below, Pace* pace, Pace::Urgency urgency = Pace::Urgency::usual);
+  PacedTransactor(Transactor& below, Pace* pace, Pace::Urgency urgency = Pace::Urgency::usual)
+      : Layer(below), pace_(pace), urgency_(urgency) {}
   Task<Result<Reply>> try_call(const Request& request) override;
 
  private:
   Task<Result<Reply>> call_in_turn(const Request& request);
 
-  Transactor& below_;
   Pace* pace_;
   Pace::Urgency urgency_;
 };

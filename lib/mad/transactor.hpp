@@ -118,6 +118,14 @@ class Transactor {
   path::Path sa_path_;
 };
 
+/// A Transactor on top of another one, which must outlive it, with the end port and the path to the SA of that one.
+class Layer : public Transactor {
+ protected:
+  explicit Layer(Transactor& below) : Transactor(below.end_port()), below_(below) { sa_path() = below.sa_path(); }
+
+  Transactor& below_;
+};
+
 /// A reply always has the full data area of its class, and no attribute of the class is longer.
 template <class T>
 Task<Result<T>> Transactor::try_typed(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value, Reason reason,

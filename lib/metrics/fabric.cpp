@@ -154,18 +154,19 @@ std::vector<Device> CounterRound::read_devices() const {
   return read;
 }
 
-void CounterRound::take_unowned(const std::set<PortIndex>& ports, DeviceReading::Outcome why) {
-  if (ports.empty()) return;
+void CounterRound::drop(const std::set<PortIndex>& moved, const std::set<PortIndex>& unowned) {
+  if (moved.empty() && unowned.empty()) return;
   std::vector<DeviceReading*> all;
   for (const auto& [port, at] : device_at_) {
-    if (ports.contains(port)) reading_->devices[at].outcome = why;
-    all.push_back(&reading_->devices[at]);
+    DeviceReading* const device = all.emplace_back(&reading_->devices[at]);
+    if (!moved.contains(port) && !unowned.contains(port)) continue;
+    device->outcome = moved.contains(port) ? DeviceReading::Outcome::moved : DeviceReading::Outcome::unowned;
+    device->rows = 0;
   }
   std::ranges::sort(all, {}, &DeviceReading::first_row);
   auto kept = reading_->rows.begin();
   for (DeviceReading* device : all) {
     const auto first = reading_->rows.begin() + device->first_row, last = first + device->rows;
-    if (device->outcome == DeviceReading::Outcome::moved || device->outcome == DeviceReading::Outcome::unowned) device->rows = 0;
     device->first_row = static_cast<std::uint32_t>(kept - reading_->rows.begin());
     if (device->rows != 0) kept = std::move(first, last, kept);
   }

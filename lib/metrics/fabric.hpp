@@ -23,7 +23,6 @@
 #include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "counters/row.hpp"
-#include "iba-gen/smp.hpp"
 #include "phy/reading.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
@@ -51,19 +50,6 @@ struct GoneDevice {
   Guid guid;
   std::string name;  ///< as SweptFabric::name()
   WallTime since{};  ///< when the first sweep without it ended
-};
-
-/// A subnet manager that answered.
-struct Manager {
-  PortIndex port = subnet::none;  ///< the end port where it runs
-  smp::SMInfo info;
-};
-
-/// The subnet managers that the sweep found, as they were polled.
-struct Managers {
-  std::vector<Manager> known;
-  std::vector<PortIndex> silent;  ///< those that did not answer
-  std::size_t refused{};          ///< those that answered with an error
 };
 
 /// A fabric as one sweep found it.
@@ -98,7 +84,7 @@ struct SweptFabric : subnet::SweptSubnet {
   std::string_view name(NodeIndex node) const;
 };
 
-/// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6), and whose links run at another rate than at the sweep.
+/// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6), and what has changed since the sweep.
 class PortStates {
  public:
   /// All states are as the sweep found them.
@@ -114,15 +100,15 @@ class PortStates {
   void set(PortIndex port, State state) { states_[port] = state; }
   /// Takes over the states that `later` knows of the same ports. Returns the ports whose state was known and has changed.
   std::vector<PortIndex> update(const PortStates& later);
-  /// Notes that the link of a port does not run at the rate that the sweep found. The present rate of both ends is known after the next
-  /// sweep.
-  void set_other_rate(PortIndex port) { other_rates_.insert(port); }
-  bool has_other_rate(PortIndex port) const { return other_rates_.contains(port); }
+  /// Notes a port that is not as the sweep found it: its link runs at another rate, or it is port 0 of a switch with another LID. How it is
+  /// now is known after the next sweep.
+  void set_changed(PortIndex port) { changed_.insert(port); }
+  const std::set<PortIndex>& changed() const { return changed_; }
 
  private:
   static constexpr std::uint8_t link_up = 5;
   std::vector<State> states_;
-  std::set<PortIndex> other_rates_;
+  std::set<PortIndex> changed_;
 };
 
 /// The port at the other end of the link of a port. None if there is no link: no peer in the model, or a poll of either end, later than the
@@ -219,9 +205,10 @@ struct ExporterFacts {
 
 /// The content of a page: complete, and all of one time.
 struct View {
-  std::shared_ptr<const Reading> reading;           ///< null: nothing was read, or it is too old
-  std::shared_ptr<const PortStates> states;         ///< of the ports of the fabric of `reading`
-  std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not polled
+  std::shared_ptr<const Reading> reading;    ///< null: nothing was read, or it is too old
+  std::shared_ptr<const PortStates> states;  ///< of the ports of the fabric of `reading`
+  /// The subnet managers of that fabric, as they were polled last; null: they were not polled.
+  std::shared_ptr<const subnet::SurveyedManagers> managers;
   std::shared_ptr<const std::vector<float>> waits;  ///< by row of `reading`: the share of time, 0 to 1, in which the port waited since the
                                                     ///< reading before; not a number where that is not known. Null: of no port
   std::shared_ptr<const PhyReading> phy;            ///< null: registers were not read, or too long ago
@@ -254,9 +241,9 @@ class CounterRound {
   void take_silent(NodeIndex node);
   /// The devices of which counters were read so far.
   std::vector<Device> read_devices() const;
-  /// Notes that the counters of these devices, by port, belong to other devices (Outcome::moved), or that it is not known whose they are
-  /// (Outcome::unowned). Drops their rows.
-  void take_unowned(const std::set<PortIndex>& ports, DeviceReading::Outcome why);
+  /// Drops the rows of devices, by port, whose counters belong to other devices (Outcome::moved), or of which it is not known whose they
+  /// are (Outcome::unowned).
+  void drop(const std::set<PortIndex>& moved, const std::set<PortIndex>& unowned);
   /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details.
   void read_fec(std::shared_ptr<const subnet::FecModes> modes) { reading_->fec_modes = std::move(modes); }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <unordered_map>
 
 #include "base/escape.hpp"
 #include "base/parse.hpp"
 #include "iba/dialects.hpp"
+#include "base/split.hpp"
 
 namespace ib::metrics {
 namespace {
@@ -27,6 +29,13 @@ std::span<const GoneDevice> gone_of(const SweptFabric& fabric, const FamilyGroup
   if (!group.has_gone) return {};
   const auto hcas = std::ranges::find(fabric.gone, false, &GoneDevice::is_switch);
   return group.items == Items::switches ? std::span(fabric.gone.begin(), hcas) : std::span(hcas, fabric.gone.end());
+}
+
+/// " 1764000000.250": what stands behind the value of a sample. Seconds since 1970.
+std::string timestamp(const View& view) {
+  constexpr int per_second = 1000;
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(view.reading->time.time_since_epoch()).count();
+  return fmt::format(" {}.{:03}", time / per_second, time % per_second);
 }
 
 }  // namespace
@@ -200,12 +209,6 @@ const DeviceReading* ItemWriter::reading() const {
   return at < view.reading->devices.size() ? &view.reading->devices[at] : nullptr;
 }
 
-Sample ItemWriter::port_sample(PortIndex port) const {
-  Sample sample = out.sample();
-  sample.label("guid", device().guid).label("port", fabric().subnet.port(port).number);
-  return sample;
-}
-
 void write_reading_duration(const ItemWriter& to) {
   if (to.view.reading) to.out.sample().value(seconds(to.view.reading->took));
 }
@@ -259,6 +262,35 @@ bool Page::next(std::string& out, std::size_t size) {
   out.clear();
   out.swap(text);
   return !out.empty();
+}
+
+void write_history(std::span<const View> views, const Exported& exported, const std::string& labels, bool timestamps,
+                   const std::function<void(std::string_view)>& write) {
+  for (const Family& family : families(exported)) {
+    if (family.group.items == Items::exporter || family.group.is_live) continue;  // a snapshot does not have their data
+    std::string comments;
+    std::vector<std::string> texts;  // of each series, in the order in which the series appear
+    std::unordered_map<std::string, std::size_t> places;
+    for (const View& view : views) {
+      Exposition page(Format::openmetrics, labels);
+      page.begin(family);
+      for (std::size_t number = 0; number < count(view, family); ++number) family.write({view, exported, family, number, page});
+      for (const std::string_view line : split_list(page.buffer(), "\n")) {
+        if (line.starts_with('#')) {
+          if (texts.empty()) (comments += line) += '\n';
+          continue;
+        }
+        const auto [found, is_new] = places.try_emplace(std::string(line.substr(0, line.rfind(' '))), texts.size());
+        if (is_new) texts.emplace_back();
+        texts[found->second].append(line).append(timestamps ? timestamp(view) : "") += '\n';
+      }
+    }
+    write(comments);
+    for (const std::string& text : texts) write(text);
+  }
+  Exposition end(Format::openmetrics, labels);
+  end.end();
+  write(end.buffer());
 }
 
 }  // namespace ib::metrics

@@ -197,13 +197,15 @@ struct ItemWriter {
   const Device& device() const { return *device_; }
   /// How a device was read; null: its counters are not wanted.
   const DeviceReading* reading() const;
+  /// Begins a sample with the label `guid` of the device, also of one that is gone.
+  Sample device_sample() const { return out.sample().label("guid", guid()); }
   /// Begins a sample with the labels `guid` and `port` of a port of the device.
-  Sample port_sample(PortIndex port) const;
+  Sample port_sample(PortIndex port) const { return device_sample().label("port", fabric().subnet.port(port).number); }
   /// The port at the other end of the link of a port, or none.
   PortIndex linked_peer(PortIndex port) const { return metrics::linked_peer(fabric().subnet, *view.states, port); }
   /// Whether a link still runs at the rate that the sweep found.
   bool has_swept_rate(PortIndex port, PortIndex peer) const {
-    return !view.states->has_other_rate(port) && !view.states->has_other_rate(peer);
+    return !view.states->changed().contains(port) && !view.states->changed().contains(peer);
   }
 
   /// Calls `use` with each port of a device that has a link, and its peer.

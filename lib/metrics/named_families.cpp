@@ -38,7 +38,7 @@ void write_rate(const ItemWriter& to) {
     if (!to.has_swept_rate(port, peer)) return;
     const subnet::LinkRate link = subnet::active_rate(subnet, port);
     if (!link.known()) return;
-    Sample sample = to.out.sample().label("guid", to.device().guid);
+    Sample sample = to.device_sample();
     if (to.is_switch()) sample.label("port", subnet.port(port).number);
     sample.value(lane_rates.at(static_cast<std::size_t>(link.speed)).*rate * link.lanes * bytes_per_gigabit);
   });
@@ -49,9 +49,7 @@ void write_uplink(const ItemWriter& to) {
   const Device& of = to.device();
   to.each_linked_port([&](PortIndex port, PortIndex peer) {
     const subnet::Port& at = fabric.subnet.port(peer);
-    to.out.sample()
-        .label("guid", of.guid)
-        .label("port", fabric.subnet.port(port).number)
+    to.port_sample(port)
         .label(kind_label(to), fabric.name(of.node))
         .label("uplink", fabric.name(at.node))
         .label("uplink_guid", device_guid(fabric.subnet, peer))
@@ -66,11 +64,7 @@ void write_info(const ItemWriter& to) {
   const SweptFabric& fabric = to.fabric();
   const Device& of = to.device();
   if (!to.is_switch() && to.linked_peer(of.port) == subnet::none) return;
-  to.out.sample()
-      .label("guid", of.guid)
-      .label(kind_label(to), fabric.name(of.node))
-      .label("lid", fabric.subnet.lid(of.port).value)
-      .value(1);
+  to.device_sample().label(kind_label(to), fabric.name(of.node)).label("lid", fabric.subnet.lid(of.port).value).value(1);
 }
 
 std::string collector(const ItemWriter& to, std::string_view kind, bool details = false) {
@@ -92,7 +86,7 @@ void write_outcome(const ItemWriter& to) {
   for (const bool details : {false, true}) {
     if (details && !to.exported.details) continue;
     const std::string name = collector(to, kind_label(to), details);
-    to.out.sample().label("guid", to.guid()).label("collector", name).value(value_of(*of, details));
+    to.device_sample().label("collector", name).value(value_of(*of, details));
   }
 }
 

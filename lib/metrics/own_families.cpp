@@ -20,7 +20,7 @@ void write_state(const ItemWriter& to) {
   to.fabric().each_port(to.device(), [&](PortIndex port) {
     const PortStates::State state = to.view.states->of(port);
     const unsigned number = port - to.device().port;
-    if (state.is_known()) to.out.sample().label("guid", to.guid()).label("switch", name).label("port", number).value(state.is_link_up());
+    if (state.is_known()) to.device_sample().label("switch", name).label("port", number).value(state.is_link_up());
   });
 }
 
@@ -39,7 +39,7 @@ void write_up(const ItemWriter& to) {
   if (to.gone == nullptr && (read == nullptr || read->outcome == Outcome::unwanted)) return;
   const std::string_view name = to.gone != nullptr ? to.gone->name : to.fabric().name(to.device().node);
   const bool is_up = read != nullptr && (read->outcome == Outcome::read || read->outcome == Outcome::partly);
-  to.out.sample().label("guid", to.guid()).label(to.is_switch() ? "switch" : "hca", name).value(is_up);
+  to.device_sample().label(to.is_switch() ? "switch" : "hca", name).value(is_up);
 }
 
 /// Writes a value of the last reading, or of its sweep.
@@ -64,11 +64,12 @@ template <auto value_of>
 void write_manager(const ItemWriter& to) {
   if (!to.view.reading || !to.view.managers) return;
   const SweptFabric& fabric = to.fabric();
-  for (const Manager& manager : to.view.managers->known) {
+  for (const auto& manager : to.view.managers->rows) {
+    if (!manager.value) continue;
     to.out.sample()
         .label("guid", device_guid(fabric.subnet, manager.port))
         .label("node", fabric.name(fabric.subnet.port(manager.port).node))
-        .value(value_of(manager.info));
+        .value(value_of(*manager.value));
   }
 }
 
@@ -242,28 +243,22 @@ const phy::EnvironmentRow& environment_of(const ItemWriter& to) {
   return row != nullptr ? *row : unread;
 }
 
-Sample device_sample(const ItemWriter& to) {
-  Sample sample = to.out.sample();
-  sample.label("guid", to.guid());
-  return sample;
-}
-
 /// The temperature of the ASIC.
 void write_temperature(const ItemWriter& to) {
   for (const phy::Sensor& sensor : environment_of(to).sensors) {
-    if (sensor.index == 0 && sensor.celsius) device_sample(to).value(*sensor.celsius);
+    if (sensor.index == 0 && sensor.celsius) to.device_sample().value(*sensor.celsius);
   }
 }
 
 void write_sensors(const ItemWriter& to) {
   for (const phy::Sensor& sensor : environment_of(to).sensors) {
-    if (sensor.celsius) device_sample(to).label("sensor", unsigned{sensor.index}).label("name", sensor.name).value(*sensor.celsius);
+    if (sensor.celsius) to.device_sample().label("sensor", unsigned{sensor.index}).label("name", sensor.name).value(*sensor.celsius);
   }
 }
 
 void write_fans(const ItemWriter& to) {
   for (const phy::Fan& fan : environment_of(to).fans) {
-    if (fan.rpm) device_sample(to).label("fan", unsigned{fan.index}).value(*fan.rpm);
+    if (fan.rpm) to.device_sample().label("fan", unsigned{fan.index}).value(*fan.rpm);
   }
 }
 
@@ -274,7 +269,7 @@ void write_fan_status(const ItemWriter& to) {
     is_known = is_known || fan.is_below_limit;
     is_slow = is_slow || fan.is_below_limit.value_or(false);
   }
-  if (is_known) device_sample(to).label("status", is_slow ? "ERROR" : "OK").value(1);
+  if (is_known) to.device_sample().label("status", is_slow ? "ERROR" : "OK").value(1);
 }
 
 const phy::Firmware* firmware_of(const ItemWriter& to) { return to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr; }
@@ -283,7 +278,7 @@ void write_hardware(const ItemWriter& to) {
   const phy::Firmware* firmware = firmware_of(to);
   if (firmware == nullptr) return;
   const phy::EnvironmentRow& board = environment_of(to);
-  device_sample(to)
+  to.device_sample()
       .label("firmware_version", firmware->version)
       .label("psid", firmware->psid)
       .label("part_number", board.part_number)
@@ -293,7 +288,7 @@ void write_hardware(const ItemWriter& to) {
 }
 
 void write_uptime(const ItemWriter& to) {
-  if (const phy::Firmware* firmware = firmware_of(to)) device_sample(to).value(firmware->uptime_seconds);
+  if (const phy::Firmware* firmware = firmware_of(to)) to.device_sample().value(firmware->uptime_seconds);
 }
 
 template <auto of_phy>

@@ -105,8 +105,6 @@ std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32
   return query;
 }
 
-SaTransactor::SaTransactor(mad::Transactor& below) : Transactor(below.end_port()), below_(below) { sa_path() = below.sa_path(); }
-
 mad::Task<mad::Result<mad::Reply>> SaTransactor::try_call(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class) && request.method == mad::method::get) return read(request);
   return below_.try_call(request);

@@ -36,10 +36,10 @@ struct RecordQuery {
 /// Also, the tables of an end port of a channel adapter or router are selected by its LID without a port number.
 std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid);
 
-class SaTransactor final : public mad::Transactor {
+class SaTransactor final : public mad::Layer {
  public:
   /// `below` must outlive this object. Queries use its path to the SA at the time of construction.
-  explicit SaTransactor(mad::Transactor& below);
+  explicit SaTransactor(mad::Transactor& below) : Layer(below) {}
 
   /// Answers a SubnGet with a reply in the form that the node would have sent. The SA's errors are passed on: an SaError with
   /// code 3 (no records) if the SA knows no such node or port, or has no such record. If a node and its port exist but the SA has no
@@ -61,7 +61,6 @@ class SaTransactor final : public mad::Transactor {
   /// Whether the node really has the table for which the SA has no record.
   mad::Task<bool> is_plausible(const RecordQuery& query, Lid lid);
 
-  mad::Transactor& below_;
   async::Once<std::pair<Lid, std::uint8_t>, mad::Result<Lid>> links_;  ///< by LID and port
   async::Once<Lid, mad::Result<mad::Reply>> nodes_;                    ///< NodeRecords: each answers for NodeInfo and NodeDescription
 };

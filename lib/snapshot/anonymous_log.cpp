@@ -45,11 +45,9 @@ std::size_t data_offset(Bytes mad) { return std::min(mad::data_area(mad[1]).offs
 
 }  // namespace
 
-class AnonymousLog::Keeping final : public mad::Transactor {
+class AnonymousLog::Keeping final : public mad::Layer {
  public:
-  Keeping(AnonymousLog& log, mad::Transactor& below) : Transactor(below.end_port()), log_(log), below_(below) {
-    sa_path() = below.sa_path();
-  }
+  Keeping(AnonymousLog& log, mad::Transactor& below) : Layer(below), log_(log) {}
 
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
     const path::Path path = request.path;
@@ -62,7 +60,6 @@ class AnonymousLog::Keeping final : public mad::Transactor {
 
  private:
   AnonymousLog& log_;
-  mad::Transactor& below_;
 };
 
 mad::Transactor& AnonymousLog::on(mad::Transactor& below) { return *keeping_.emplace_back(std::make_unique<Keeping>(*this, below)); }
@@ -72,7 +69,9 @@ void AnonymousLog::write(std::string_view heading, const subnet::Subnet& subnet)
   std::string text(heading);
   std::map<subnet::NodeIndex, std::size_t> numbers;
   for (KeptMad& one : kept_) {
-    learn(one.mad);
+    if (const StructInfo* info = find_attribute_in(one.mad)) {
+      for (const IdentityValue& value : identities_in(one.mad, data_offset(one.mad), *info)) learn_word(value.bytes);
+    }
     const subnet::NodeIndex node = subnet::end_of_path(subnet, one.path).node;
     if (node == subnet::none) continue;
     const auto [place, is_new] = numbers.emplace(node, numbers.size() + 1);
@@ -100,13 +99,6 @@ void AnonymousLog::learn_fabric(const subnet::Subnet& subnet) {
     for (const Guid guid : {node.info.node_guid, node.info.port_guid, node.info.system_image_guid}) learn_guid(guid);
     for (unsigned number = 0; number < node.slots; ++number) learn_guid(subnet.port_guid(node.first_port + number));
   }
-}
-
-/// The values that a MAD says of a node or a piece of hardware.
-void AnonymousLog::learn(Bytes mad) {
-  const StructInfo* info = find_attribute_in(mad);
-  if (info == nullptr) return;
-  for (const IdentityValue& value : identities_in(mad, data_offset(mad), *info)) learn_word(value.bytes);
 }
 
 /// A value that must not be in the file, in binary or as text.

@@ -48,7 +48,6 @@ class AnonymousLog {
 
   void keep(const path::Path& path, char direction, Bytes mad);
   void learn_fabric(const subnet::Subnet& subnet);
-  void learn(Bytes mad);
   void learn_word(Bytes word);
   void learn_guid(Guid guid);
   Content anonymous(Bytes mad);

@@ -2,7 +2,7 @@
 #include "snapshot/answer_key.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "iba-gen/mlx.hpp"
@@ -47,32 +47,15 @@ bool may_hold_key(const StructInfo& info) {
   });
 }
 
-/// The attributes of MADs other than the SA's in which keys may stand, few of all.
-using KeyAttributes = std::set<std::pair<std::uint8_t, std::uint16_t>>;
-KeyAttributes key_attributes() {
-  KeyAttributes found;
-  for (const StructInfo& info : all_structs()) {
-    for (const AttributeClass& of : classes_of(info)) {
-      const std::pair key(of.mgmt_class, static_cast<std::uint16_t>(info.attribute_id));
-      const bool is_found = find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), key.second) == &info;
-      if (is_found && may_hold_key(info)) found.insert(key);
-    }
-  }
-  return found;
-}
-
-/// Whether a key may stand in the stored attribute. Snapshots have millions of answers.
+/// Whether a key may stand in the stored attribute. Snapshots have millions of answers, of few attributes.
 bool may_hold_key(const AnswerKey& key) {
-  static const KeyAttributes attributes = key_attributes();
-  return find_keyed_data(key.mgmt_class) != nullptr || attributes.contains({key.mgmt_class, key.attribute});
-}
-
-/// The table of the SA that is stored by `key`, or null.
-const QueryInfo* table_of(const AnswerKey& key) {
-  for (const QueryInfo& table : sa::stored_table_infos()) {
-    if (table_key(table) == key) return &table;
-  }
-  return nullptr;
+  static std::map<const StructInfo*, bool> known;
+  if (find_keyed_data(key.mgmt_class) != nullptr) return true;
+  const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
+  if (info == nullptr) return false;
+  const auto [place, is_new] = known.try_emplace(info, false);
+  if (is_new) place->second = may_hold_key(*info);
+  return place->second;
 }
 
 }  // namespace
@@ -83,13 +66,12 @@ bool is_of_whole_node(std::uint16_t attribute) {
 }
 
 AnswerKey key_of(const Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request) {
-  AnswerKey key;
   const bool smp = mad::is_smp(request.mgmt_class);
-  key.mgmt_class = smp ? mad::mgmt_class::smp : request.mgmt_class;
-  key.attribute = request.attribute_id;
-  key.node = place.node;
-  key.modifier = request.attribute_modifier;
-  key.selector = selector_of(request);
+  AnswerKey key{.mgmt_class = smp ? mad::mgmt_class::smp : request.mgmt_class,
+                .attribute = request.attribute_id,
+                .node = place.node,
+                .modifier = request.attribute_modifier,
+                .selector = selector_of(request)};
   const bool is_switch = subnet.node(place.node).kind() == subnet::NodeKind::sw;
   if (smp && key.attribute == smp::PortInfo::attribute_id) {
     key.modifier &= 0xffU;  // the other bits only say what the requester understands (IBA 14.2.5.6)
@@ -120,29 +102,26 @@ mad::DataArea stored_area(std::uint8_t mgmt_class) {
   return mad::data_area(mgmt_class);
 }
 
-std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload) {
-  if (!may_hold_key(key)) return std::nullopt;
-  return mad::without_keys(key.mgmt_class, key.attribute, stored_area(key.mgmt_class).offset, payload);
-}
-
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
-  if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
-  const QueryInfo* const table = table_of(key);
-  if (table == nullptr) return std::nullopt;
+  if (key.mgmt_class != mad::mgmt_class::sa) {
+    if (!may_hold_key(key)) return std::nullopt;
+    return mad::without_keys(key.mgmt_class, key.attribute, stored_area(key.mgmt_class).offset, payload);
+  }
+  const std::span<const QueryInfo> tables = sa::stored_table_infos();
+  const auto table = std::ranges::find(tables, key, table_key);
+  if (table == tables.end()) return std::nullopt;
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);
   return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
 }
 
 AnswerKey key_in(const Statement& row) {
-  AnswerKey key;
-  key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
-  key.attribute = static_cast<std::uint16_t>(row.integer(1));
-  key.node = static_cast<subnet::NodeIndex>(row.integer(2));
-  key.entry_port = static_cast<std::uint8_t>(row.integer(3));
-  key.modifier = static_cast<std::uint32_t>(row.integer(4));
-  key.selector = static_cast<std::uint32_t>(row.integer(5));
-  return key;
+  return {.mgmt_class = static_cast<std::uint8_t>(row.integer(0)),
+          .attribute = static_cast<std::uint16_t>(row.integer(1)),
+          .node = static_cast<subnet::NodeIndex>(row.integer(2)),
+          .entry_port = static_cast<std::uint8_t>(row.integer(3)),
+          .modifier = static_cast<std::uint32_t>(row.integer(4)),
+          .selector = static_cast<std::uint32_t>(row.integer(5))};
 }
 
 }  // namespace ib::snapshot

@@ -43,9 +43,8 @@ AnswerKey table_key(const QueryInfo& table);
 /// attributes of this class begin at different places (IBA A10.4.3).
 mad::DataArea stored_area(std::uint8_t mgmt_class);
 
-/// The stored_area() of an answer with zeros in the place of each key. Nothing if no key is set.
-std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload);
-/// The payload of any row, of a table of the SA too, with zeros in the place of each key. Nothing if no key is set.
+/// The payload of a row, the stored_area() of an answer or a table of the SA, with zeros in the place of each key. Nothing if no key is
+/// set.
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
 
 /// The key in the first columns of a row of raw_answer.

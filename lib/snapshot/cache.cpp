@@ -69,9 +69,7 @@ std::string kept_as(const std::string& file) { return fmt::format("it is kept as
 }  // namespace
 
 Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost, const async::Clock& clock)
-    : Transactor(below.end_port()), below_(below), file_(std::move(file)), keys_(keys), lost_(std::move(lost)), clock_(clock) {
-  sa_path() = below.sa_path();
-}
+    : Layer(below), file_(std::move(file)), keys_(keys), lost_(std::move(lost)), clock_(clock) {}
 
 /// Runs `action`, which writes the file. After a failure nothing is written any more.
 template <class Action>
@@ -94,10 +92,10 @@ void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
       Snapshot old(file_);
       if (const std::string why = why_not_replaced(file_, &old, {}); !why.empty()) throw Error(why);
     }
-    writer_->put_cache_mark();
+    writer_->put_fact(kind_fact, kind_cache);  // without it no cache replaces the file
     writer_->put_origin(end_port());
     writer_->put_fabric(fabric);
-    if (fdr10) writer_->put_fdr10();
+    if (fdr10) writer_->put_fact("fdr10", "read");
     writer_->put_end();
   });
 }

@@ -16,9 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "async/once.hpp"
 #include "base/keys.hpp"
@@ -37,7 +34,7 @@ class Outdated : public Error {
   using Error::Error;
 };
 
-class Cache final : public mad::Transactor {
+class Cache final : public mad::Layer {
  public:
   /// Called with the error because of which answers are no longer stored. The requests go on.
   using Lost = std::function<void(const Error& error)>;
@@ -66,7 +63,6 @@ class Cache final : public mad::Transactor {
   template <class Action>
   void write(Action action);
 
-  mad::Transactor& below_;
   std::string file_;
   Keys keys_;
   Lost lost_;

@@ -37,6 +37,8 @@ bool is_lacking(std::uint16_t status) {
          status == mad::status::unsupported_method_attribute;
 }
 
+bool has_timed_out(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
+
 async::Task<> request_arrival(mad::Transactor& transactor, const path::Path& path) {
   const mad::Result<smp::NodeInfo> answer = co_await transactor.try_subn_get<smp::NodeInfo>(path);
   static_cast<void>(answer);
@@ -102,8 +104,6 @@ class FabricSurvey::Run {
     return path;
   }
 
-  bool has_owners() const { return !PartRequests::by_smp(part_) && survey_.options_.owners != nullptr; }
-
   /// Disowns what was answered by GMP, unless the node says that the LID is its own. Returns null, or the error that says why.
   async::Task<std::shared_ptr<const mad::MadError>> check_owner(Agent& agent, subnet::SurveyPort port) {
     if (agent.answered.empty()) co_return nullptr;
@@ -124,13 +124,14 @@ class FabricSurvey::Run {
 
   /// Sends the remaining requests of a step: first one request for each attribute, then the others. Unanswered requests stay.
   async::Task<> send_step(Round& round) {
+    const auto send = [this, &round](const OneRequest& request) { return send_one(round, request); };
     std::vector<OneRequest> now;
     for (AttributeRequests& requests : round.agent.left) {
       if (requests.values.empty()) continue;
       now.push_back({&requests, requests.values.front(), true});
       requests.values.erase(requests.values.begin());
     }
-    co_await send_all(round, std::move(now));
+    co_await async::for_each(now, requests_at_once, send);
     now.clear();
     for (AttributeRequests& requests : round.agent.left) {
       if (!round.is_heard) break;
@@ -140,13 +141,8 @@ class FabricSurvey::Run {
       }
       requests.values.clear();
     }
-    co_await send_all(round, std::move(now));
+    co_await async::for_each(now, requests_at_once, send);
     for (const auto& [requests, value] : std::exchange(round.unanswered, {})) requests->values.push_back(value);
-  }
-
-  async::Task<> send_all(Round& round, std::vector<OneRequest> now) {
-    const auto one = [this, &round](const OneRequest& request) { return send_one(round, request); };
-    co_await async::for_each(now, requests_at_once, one);
   }
 
   async::Task<> send_one(Round& round, OneRequest one) {
@@ -156,7 +152,8 @@ class FabricSurvey::Run {
         mad::attribute_request(round.path, *of.attribute, mad::method::get, of.modifier(one.value), payload, of.mgmt_class);
     request.optional = of.unsure;
     const mad::Result<mad::Reply> reply = co_await round.port.transactor.try_call(request);
-    if (has_owners() && (reply || !mad::is_timeout(reply.error()))) {
+    const bool needs_owner = !PartRequests::by_smp(part_) && survey_.options_.owners != nullptr;
+    if (needs_owner && (reply || !mad::is_timeout(reply.error()))) {
       const subnet::PathEnd place = subnet::end_of_path(survey_.subnet_, request.path);
       if (place.node != none) round.agent.answered.push_back(snapshot::key_of(survey_.subnet_, place, request));
     }
@@ -306,12 +303,6 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
   const auto request = [&transactor](const path::Path& path) { return request_arrival(transactor, path); };
   co_await async::for_each(paths, switches_at_once, request);
 }
-
-namespace {
-
-bool has_timed_out(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
-
-}  // namespace
 
 async::Task<SurveyedPart> read_sa_part(mad::Transactor& transactor, Writer& writer, sa::TableReading reading, bool& is_silent) {
   SurveyedPart result;

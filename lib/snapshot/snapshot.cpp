@@ -42,21 +42,14 @@ std::string newest_sql(std::string_view sql, std::int64_t format) {
   return at == std::string::npos ? newest : newest.erase(at, checksum.size());
 }
 
-/// Whether a file with these first bytes is a snapshot.
-bool is_snapshot(Bytes file) {
+/// Opens a file. Its first bytes say whether it is a snapshot. Throws as open_regular_file() does, and SysError.
+UniqueFd open_file(const std::string& file, bool& is_one) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   constexpr std::size_t application_id_offset = 68;
-  return file.size() >= application_id_offset + 4 && as_text(file).starts_with(magic) &&
-         load_be<std::uint32_t>(file.data() + application_id_offset) == application_id;
-}
-
-/// Opens a file and looks at its first bytes. Throws as open_regular_file() does, and SysError.
-UniqueFd open_file(const std::string& file, bool& is_one) {
   UniqueFd fd = open_regular_file(file);
-  std::array<std::uint8_t, 72> head{};
-  const ssize_t size = ::pread(fd.get(), head.data(), head.size(), 0);
-  if (size < 0) throw SysError(errno, "read", file);
-  is_one = is_snapshot(Bytes(head).first(static_cast<std::size_t>(size)));
+  std::array<std::uint8_t, application_id_offset + sizeof(application_id)> head{};
+  if (::pread(fd.get(), head.data(), head.size(), 0) < 0) throw SysError(errno, "read", file);
+  is_one = as_text(head).starts_with(magic) && load_be<std::uint32_t>(head.data() + application_id_offset) == application_id;
   return fd;
 }
 
@@ -102,8 +95,8 @@ void Snapshot::check_schema() {
   Statement objects(*database_, "SELECT type, name, sql FROM sqlite_schema");
   while (objects.step()) {
     const std::string_view type = objects.text(0), name = objects.text(1), sql = objects.text(2);
-    if (type != "table" && type != "view") damaged("it holds what no snapshot does");
-    if (type == "table" && !sql.starts_with("CREATE TABLE ")) damaged("it holds what no snapshot does");
+    const bool is_usual = type == "table" ? sql.starts_with("CREATE TABLE ") : type == "view";
+    if (!is_usual) damaged("it holds what no snapshot does");
     if (!name.starts_with("raw_")) continue;
     const auto table = std::ranges::find(raw_tables, name, &TableDefinition::name);
     if (type != "table" || table == raw_tables.end() || newest_sql(sql, format) != table->sql)
@@ -253,10 +246,7 @@ void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
   }
   read_answers(smp::PortInfo::attribute_id, [&](std::int64_t node, std::int64_t number, Bytes payload) {
     const PortIndex at = port_at(node, number);
-    AnswerKey key;
-    key.mgmt_class = mad::mgmt_class::smp;
-    key.attribute = smp::PortInfo::attribute_id;
-    check_keys(key, payload);
+    check_keys(AnswerKey{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::PortInfo::attribute_id}, payload);
     if (!subnet.port(at).has_info) return;  // the sweep did not read this PortInfo
     const auto info = padded<64>(payload);
     if (const auto owner_exists = later.find(at); owner_exists != later.end()) {

@@ -126,20 +126,22 @@ const subnet::Subnet& SnapshotTransactor::subnet() {
   return fabric_->subnet;
 }
 
-mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) { co_return answer(request); }
-
-mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) {
+mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) {
   const bool reads =
       request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
   if (!reads) {
     throw NeedsFabric(fmt::format("{} changes the fabric: it cannot be sent to {} {}", mad::describe(mad::to_mad(request)),
                                   stored_.subject(), in_quotes(stored_.file())));
   }
-  if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
+  if (request.mgmt_class == mad::mgmt_class::sa) {
+    if (const auto why = sa_.not_in_table(request)) co_return not_read(request, sa_.is_unread(request) ? std::string() : *why);
+    co_return sa_.answer(request);
+  }
   const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
-  if (place.node != subnet::none) return answer_of_node(request, place);
+  if (place.node != subnet::none) co_return answer_of_node(request, place);
   const auto silent = place.beyond == subnet::none ? silent_.end() : silent_.find(place.beyond);
-  return silent == silent_.end() ? timeout(request, 0, {}) : timeout(request, silent->second->tries(), silent->second->waited());
+  if (silent == silent_.end()) co_return timeout(request, 0, {});
+  co_return timeout(request, silent->second->tries(), silent->second->waited());
 }
 
 std::optional<mad::Result<mad::Reply>> SnapshotTransactor::known_answer(const mad::Request& request) {
@@ -216,11 +218,6 @@ std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const std::optional<StoredAnswer> stored = stored_.find(key);
   if (!stored || stored->status != answered) return fabric_->subnet.node(node).entry_port;
   return smp::NodeInfo::unpack(stored->payload).local_port_num;
-}
-
-mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {
-  if (const auto why = sa_.not_in_table(request)) return not_read(request, sa_.is_unread(request) ? std::string() : *why);
-  return sa_.answer(request);
 }
 
 std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const QueryInfo& table) {

@@ -2,7 +2,6 @@
 // A Transactor that answers from a stored fabric and sends nothing. A request that failed when the fabric was stored fails in the same way.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,8 +46,6 @@ class SnapshotTransactor final : public mad::Transactor {
   const subnet::Subnet& subnet();
 
  private:
-  mad::Result<mad::Reply> answer(const mad::Request& request);
-  mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const subnet::PathEnd& place);
   std::optional<mad::Result<mad::Reply>> load_table(const QueryInfo& table);
   void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place);

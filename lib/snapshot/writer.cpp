@@ -101,7 +101,7 @@ void Writer::put_row(const AnswerKey& key, std::int64_t status, Bytes payload, b
 }
 
 void Writer::put_answer(const AnswerKey& key, Bytes payload) {
-  const auto public_payload = keys_ == Keys::hidden ? without_answer_keys(key, payload) : std::nullopt;
+  const auto public_payload = keys_ == Keys::hidden ? without_keys_of(key, payload) : std::nullopt;
   put_row(key, answered, without_trailing_zeros(public_payload ? Bytes(*public_payload) : payload), public_payload.has_value());
 }
 

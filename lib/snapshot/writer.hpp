@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "async/clock.hpp"
@@ -35,14 +34,12 @@ class Writer {
   /// rows of the raw tables, and with Keys::hidden without keys. `clock`, which must outlive this object, has the times that are stored.
   Writer(const std::string& file, Keys keys, Snapshot* old = nullptr, const async::Clock& clock = real_clock);
 
-  /// Marks the file as a cache. Without this mark it is a snapshot, which no cache replaces.
-  void put_cache_mark() { put_fact(kind_fact, kind_cache); }
+  /// Stores a fact: what the file is about (format.hpp).
+  void put_fact(std::string_view name, std::string_view value) { fact_->bind(1, name).bind(2, value).run(); }
   /// Stores the host's device of `port`, by which the fabric is read.
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
   void put_fabric(const subnet::SweptSubnet& fabric);
-  /// Stores that the sweep of the model requested MlnxExtPortInfo.
-  void put_fdr10() { put_fact("fdr10", "read"); }
   /// Stores the present time as the time of the model, because commit() may come much later.
   void put_end();
   /// Stores that the part `name` of `ibtool snapshot` was read.
@@ -66,7 +63,6 @@ class Writer {
   std::uint64_t commit();
 
  private:
-  void put_fact(std::string_view name, std::string_view value) { fact_->bind(1, name).bind(2, value).run(); }
   /// A row whose payload is stored as it is. `hides_key`: a key in it was set, and was made zero.
   void put_row(const AnswerKey& key, std::int64_t status, Bytes payload, bool hides_key = false);
   void put_attribute(std::uint16_t attribute, subnet::NodeIndex node, Bytes payload);
@@ -87,13 +83,10 @@ class Writer {
 
 /// A Transactor that stores the answer to, or the failure of, every Get that it passes on to a node of the model. Tables of the SA are
 /// stored by the code that reads them (Writer::put_table()).
-class Recording final : public mad::Transactor {
+class Recording final : public mad::Layer {
  public:
   /// `subnet` is the model that `writer` has; it must not grow, and both must live as long as requests are passed on.
-  Recording(mad::Transactor& below, const subnet::Subnet& subnet, Writer& writer)
-      : Transactor(below.end_port()), below_(below), subnet_(subnet), writer_(writer) {
-    sa_path() = below.sa_path();
-  }
+  Recording(mad::Transactor& below, const subnet::Subnet& subnet, Writer& writer) : Layer(below), subnet_(subnet), writer_(writer) {}
 
   /// What was passed on so far.
   struct Counts {
@@ -104,7 +97,6 @@ class Recording final : public mad::Transactor {
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
-  mad::Transactor& below_;
   const subnet::Subnet& subnet_;
   Writer& writer_;
   Counts counts_;

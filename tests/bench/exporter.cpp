@@ -74,10 +74,9 @@ async::Task<> measure(tools::Stack& stack) {
   swept.end(reader->fabric()->subnet.ports().size());
   metrics::View view;
   Step polled("states", stack);
-  tools::exporter::Polled ports = co_await reader->poll();
-  view.states = std::move(ports.states);
+  view.states = co_await reader->poll();
   polled.end(reader->fabric()->switch_count);
-  const std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
+  const std::shared_ptr<const subnet::SurveyedManagers> managers = co_await reader->read_managers();
   std::shared_ptr<const metrics::Reading> before;
   for (const char* name : {"first reading", "second reading"}) {
     Step read(name, stack);

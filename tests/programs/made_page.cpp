@@ -60,10 +60,13 @@ int run(int argc, char** argv) {
   ibtest::MadeView made(fabric);
   fill(made);
   metrics::View view = made.view();
-  metrics::Manager manager{made.fabric->hcas().front().port, {}};
-  manager.info.sm_state = smp::SMState::master;
-  manager.info.priority = 14;
-  view.managers = std::make_shared<metrics::Managers>(metrics::Managers{{manager}, {}, {}});
+  subnet::SurveyedManagers managers;
+  auto& manager = managers.rows.emplace_back();
+  manager.port = made.fabric->hcas().front().port;
+  smp::SMInfo& info = manager.value.emplace();
+  info.sm_state = smp::SMState::master;
+  info.priority = 14;
+  view.managers = std::make_shared<subnet::SurveyedManagers>(managers);
   if (words.contains("runonce")) view.exporter.last_execution = made.fabric->time;
   metrics::Exported exported{.hcas = words.contains("hcas"), .details = words.contains("details"), .run_once = words.contains("runonce")};
   if (words.contains("guilbaults")) exported.names = metrics::Names::guilbaults;

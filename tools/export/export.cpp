@@ -55,18 +55,6 @@ async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const
   co_return result;
 }
 
-/// The report of an export. Its text is in the chosen format.
-struct ExportReport final : Report {
-  void visit(report::Sink& sink) const override {
-    sink.value("nodes_checked", nodes);
-    sink.value("ports_checked", ports);
-  }
-  Exit status() const override { return is_whole ? Exit::ok : Exit::incomplete; }
-
-  std::size_t nodes{}, ports{};
-  bool is_whole = true;
-};
-
 class Export final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -97,14 +85,11 @@ class Export final : public Command {
     const auto same = std::ranges::adjacent_find(stored, {}, time);
     if (same != stored.end())  // a series has one sample a time
       throw UsageError(fmt::format("{} and {} are of the same time", in_quotes(same->file), in_quotes(std::next(same)->file)));
-    ExportReport report;
+    SamplesReport report;
     std::vector<metrics::View> views;
     for (const StoredView& one : stored) {
-      const metrics::Reading& reading = *one.view.reading;
       views.push_back(one.view);
-      report.nodes += metrics::read_count(reading);
-      report.ports += reading.rows.size();
-      report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
+      report.add(*one.view.reading);
     }
     if (!emit.json())
       metrics::write_history(views, exported_, metrics::constant_labels(labels_), timestamps_,

@@ -27,6 +27,15 @@ SweepCauses::Cause cause_of(const subnet::Subnet& subnet, PortIndex port) {
   return {metrics::device_guid(subnet, port), subnet.port(port).number};
 }
 
+/// The states of the subnet managers that answered.
+std::vector<smp::SMState> states_of(const subnet::SurveyedManagers& managers) {
+  std::vector<smp::SMState> states;
+  for (const auto& row : managers.rows) {
+    if (row.value) states.push_back(row.value->sm_state);
+  }
+  return states;
+}
+
 /// Names for a line of the log: three of them at most.
 std::string some(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
@@ -79,7 +88,10 @@ async::Task<> Engine::run() {
       lose(error);
       pause = times_.reopen;
     }
-    close();
+    sent_before_ = mads_sent();
+    reader_.reset();
+    published_reader_.reset();
+    stack_.close();
     co_await loop_.sleep_for(pause);
     try {
       stack_.host().reread();
@@ -151,11 +163,11 @@ async::Task<> Engine::round() {
   if (is_new) states = std::make_shared<PortStates>(reader->fabric()->subnet);
   std::shared_ptr<const Reading> reading = co_await reader->read(std::move(states), silent_);
   if (is_new) {
-    Polled polled = co_await reader->poll();
-    std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
+    states = co_await reader->poll();
+    std::shared_ptr<const subnet::SurveyedManagers> managers = co_await reader->read_managers();
     take_managers(std::move(managers));
-    take_poll(*reader, std::make_shared<PortStates>(reader->fabric()->subnet), polled);
-    states = std::move(polled.states);
+    known_states_.emplace(reader->fabric()->subnet);
+    take_poll(*reader, *states);
   } else {
     states = view_.states;  // polled since
   }
@@ -268,30 +280,28 @@ async::Task<> Engine::poll_states() {
     co_await check_port();
     const std::shared_ptr<FabricReader> reader = published_reader_;
     if (!reader) continue;
-    Polled polled = co_await reader->poll();
+    std::shared_ptr<const PortStates> polled = co_await reader->poll();
     if (reader != published_reader_) continue;
-    take_poll(*reader, std::make_shared<PortStates>(*known_states_), polled);
-    view_.states = std::move(polled.states);
-    std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
+    take_poll(*reader, *polled);
+    view_.states = std::move(polled);
+    std::shared_ptr<const subnet::SurveyedManagers> managers = co_await reader->read_managers();
     if (reader == published_reader_) take_managers(std::move(managers));
   }
 }
 
-/// Compares what was polled with `known`, the states before, which it updates.
-void Engine::take_poll(const FabricReader& reader, std::shared_ptr<PortStates> known, const Polled& polled) {
-  for (const std::vector<PortIndex>& ports : {known->update(*polled.states), polled.differing}) {
-    for (const PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
-  }
-  known_states_ = std::move(known);
+/// Compares what was polled with the states before, which it updates.
+void Engine::take_poll(const FabricReader& reader, const PortStates& polled) {
+  const auto want = [&](PortIndex port) { want_sweep(cause_of(reader.fabric()->subnet, port)); };
+  std::ranges::for_each(known_states_->update(polled), want);
+  std::ranges::for_each(polled.changed(), want);
 }
 
 /// Only the subnet managers that the sweep found are polled. If none of them is master, another one is, and the fabric is swept.
-void Engine::take_managers(std::shared_ptr<const metrics::Managers> managers) {
-  const auto state = [](const metrics::Manager& manager) { return manager.info.sm_state; };
-  const std::vector<metrics::Manager>& known = managers->known;
-  const bool has_master = std::ranges::find(known, smp::SMState::master, state) != known.end();
-  const bool has_changed = view_.managers && !std::ranges::equal(view_.managers->known, known, {}, state, state);
-  if ((!known.empty() && !has_master) || has_changed) want_sweep({Guid{}, 0});
+void Engine::take_managers(std::shared_ptr<const subnet::SurveyedManagers> managers) {
+  const std::vector<smp::SMState> states = states_of(*managers);
+  const bool has_master = std::ranges::find(states, smp::SMState::master) != states.end();
+  const bool has_changed = view_.managers && states_of(*view_.managers) != states;
+  if ((!states.empty() && !has_master) || has_changed) want_sweep({Guid{}, 0});
   view_.managers = std::move(managers);
 }
 
@@ -304,13 +314,6 @@ async::Task<> Engine::check_port() {
   const bool has_changed = port_info_ && facts(*port_info_) != facts(*info);
   port_info_ = *info;
   if (has_changed) throw PortChanged();
-}
-
-void Engine::close() {
-  sent_before_ = mads_sent();
-  reader_.reset();
-  published_reader_.reset();
-  stack_.close();
 }
 
 void Engine::lose(const Error& error) {

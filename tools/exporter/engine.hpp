@@ -48,25 +48,6 @@ struct ReaderOptions {
   std::shared_ptr<const phy::VsKeys> vs_keys{};  ///< for the requests for registers; null: no device has one
 };
 
-struct Polled {
-  std::shared_ptr<const metrics::PortStates> states;
-  std::vector<PortIndex> differing;  ///< not as the sweep found them: a switch with another LID, a link with another rate
-};
-
-/// The Transactors of the exporter: the layers of a Stack, limited to a number of MADs a second if that is wanted.
-struct Senders {
-  /// Opens the stack. `pace` is null without a limit. Both must outlive this object, and the stack stay open.
-  Senders(Stack& stack, mad::Pace* pace)
-      : lowest(stack.lowest_transactor(), pace),
-        smps(stack.smp_transactor(), pace),
-        urgent_smps(stack.smp_transactor(), pace, mad::Pace::Urgency::urgent),
-        gmps(stack.transactor(), pace) {}
-
-  mad::PacedTransactor lowest;             ///< for sweeps
-  mad::PacedTransactor smps, urgent_smps;  ///< the latter for polls, which do not wait for a sweep or a reading
-  mad::PacedTransactor gmps;
-};
-
 class FabricReader {
  public:
   /// Sweeps the fabric. `before` is what was swept before, or null; `pace` limits what is sent, or is null. `stack` and `pace` must outlive
@@ -90,9 +71,9 @@ class FabricReader {
   /// links.
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
   /// Reads the states of all external ports of switches, and their LIDs.
-  async::Task<Polled> poll();
+  async::Task<std::shared_ptr<const metrics::PortStates>> poll();
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
-  async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
+  async::Task<std::shared_ptr<const subnet::SurveyedManagers>> read_managers();
   /// Reads the registers of the ports of switches, with HCAs also of their ports, and the environment of switches. What fails is not there.
   /// Devices that were silent in two readings running get no request: a protected one counts each as a violation of its key. `silences`,
   /// which must outlive the task, has how often each was silent, and gets what this reading found; without them all devices get requests.
@@ -109,7 +90,9 @@ class FabricReader {
   async::Task<> check_device(const metrics::Device& device, std::set<PortIndex>& moved, std::set<PortIndex>& mute);
 
   Stack& stack_;
-  Senders senders_;
+  // The layers of the stack, limited to a number of MADs a second if that is wanted:
+  mad::PacedTransactor lowest_, smps_, gmps_;
+  mad::PacedTransactor urgent_smps_;  ///< for polls, which do not wait for a sweep or a reading
   std::shared_ptr<const metrics::SweptFabric> fabric_;
   path::Path start_;
   ReaderOptions options_;
@@ -191,7 +174,7 @@ class SweepCauses {
 /// the managers of the fabric of `now`, as they were polled last; null: they were not polled. `phy` are the registers of its ports; null:
 /// they were not read. Checks for which the exporter does not read enough are not done.
 std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now,
-                                              const metrics::Managers* managers, const metrics::PhyReading* phy = nullptr);
+                                              const subnet::SurveyedManagers* managers, const metrics::PhyReading* phy = nullptr);
 
 /// What is found where the own port is Down: in a fabric of one node, whose end port is `own_port`.
 std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port);
@@ -240,11 +223,10 @@ class Engine {
   async::Task<> sweep();
   async::Task<> round();
   void publish(std::shared_ptr<const metrics::Reading> reading, std::shared_ptr<const metrics::PortStates> states);
-  void take_poll(const FabricReader& reader, std::shared_ptr<metrics::PortStates> known, const Polled& polled);
-  void take_managers(std::shared_ptr<const metrics::Managers> managers);
+  void take_poll(const FabricReader& reader, const metrics::PortStates& polled);
+  void take_managers(std::shared_ptr<const subnet::SurveyedManagers> managers);
   void take_failures(const metrics::Reading& reading);
   void place_phy_on(const std::shared_ptr<const metrics::SweptFabric>& fabric);
-  void close();
   void lose(const Error& error);
   void forget_reading();
   void report_down_port();
@@ -282,19 +264,13 @@ class Engine {
   std::map<Guid, unsigned> phy_silences_;  ///< how often devices were silent in them, since all got requests
   SweepCauses causes_;
   bool is_sweep_urgent_{};
-  bool is_extra_round_{};                                    ///< this round comes before its time, for a sweep
-  bool has_new_links_{};                                     ///< according to the counters of the reading that is published
-  std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
-  std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
-  std::shared_ptr<const metrics::SweptFabric> own_node_;     ///< all that a sweep found, because the own port was Down
-  std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
+  bool is_extra_round_{};                                 ///< this round comes before its time, for a sweep
+  bool has_new_links_{};                                  ///< according to the counters of the reading that is published
+  std::set<Guid> failed_, silent_;                        ///< devices that the last reading did not read, and that did not answer it
+  std::optional<metrics::PortStates> known_states_;       ///< of each port the last one that was read, on published_reader_
+  std::shared_ptr<const metrics::SweptFabric> own_node_;  ///< all that a sweep found, because the own port was Down
+  std::optional<smp::PortInfo> port_info_;                ///< of the end port, when it was looked at first
   std::uint64_t rounds_{}, published_round_{}, sent_before_{};
-};
-
-/// A port as users name it: "mlx5_1/1".
-struct PortName {
-  std::string device, number;
-  std::string text() const { return device + "/" + number; }
 };
 
 /// Checks that the end port of -C and -P is there. Throws UsageError if it is not, and this host has devices: then the name is wrong. A
@@ -310,9 +286,9 @@ struct LocalPort {
 };
 /// First the port of -C and -P, then the ports of --add-port.
 using LocalPorts = std::vector<LocalPort>;
-/// `first` is the stack of the first port, which must outlive the result; the stacks of `others` are opened like it, by the same options.
-/// None of them needs to be there yet. Throws UsageError for a port that is named twice.
-LocalPorts local_ports(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times);
+/// `first` is the stack of the first port, which must outlive the result; the stacks of `others`, which are names of ports, are opened like
+/// it, by the same options. None of them needs to be there yet. Throws UsageError for a port that is named twice.
+LocalPorts local_ports(Stack& first, const std::vector<std::string>& others, const ReaderOptions& options, const Times& times);
 
 // What the exporter answers to HTTP requests: /metrics, a page for people, and whether it runs and is ready.
 

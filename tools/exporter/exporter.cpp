@@ -61,29 +61,12 @@ std::vector<async::TcpListener> listen(const Address& address) {
   return all;
 }
 
-/// A run that ends, in JSON. Its text is the page.
-struct RunReport final : Report {
-  RunReport(const metrics::Reading& of, const std::optional<std::string>& name) : reading(of), file(name) {}
-
-  void visit(report::Sink& sink) const override {
-    if (file) sink.value("file", *file);
-    sink.value("nodes_checked", metrics::read_count(reading));
-    sink.value("ports_checked", reading.rows.size());
-  }
-  Exit status() const override {
-    const bool is_whole = std::ranges::none_of(reading.devices, metrics::has_failed);
-    return is_whole && reading.fabric->failures.empty() ? Exit::ok : Exit::incomplete;
-  }
-
-  const metrics::Reading& reading;
-  const std::optional<std::string>& file;
-};
-
-PortName parse_port_name(std::string_view text) {
+/// DEVICE/PORT.
+std::string parse_port_name(std::string_view text) {
   const std::size_t slash = text.rfind('/');
   const bool is_whole = slash != std::string_view::npos && slash != 0 && parse_digits(text.substr(slash + 1), 10).has_value();
   if (!is_whole) throw OptionError(fmt::format("--add-port: {} is not DEVICE/PORT", in_quotes(text)));
-  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+  return std::string(text);
 }
 
 class Exporter final : public Command {
@@ -161,7 +144,9 @@ class Exporter final : public Command {
     }
     if (down) throw PortDown(*down);  // which the page has as a finding
     print_failures(host, view.reading->fabric->subnet, view.reading->fabric->failures);
-    const RunReport report(*view.reading, textfile_);
+    SamplesReport report;
+    report.file = textfile_;
+    report.add(*view.reading);
     emit(report);
     emit.raise(report.status());
   }
@@ -208,7 +193,7 @@ class Exporter final : public Command {
   Address address_;
   std::optional<std::string> names_, textfile_, vs_keys_;
   metrics::Labels labels_;
-  std::vector<PortName> other_ports_;
+  std::vector<std::string> other_ports_;
   metrics::Exported exported_;
   Times times_;
   unsigned mads_per_second_{};
@@ -222,18 +207,18 @@ void check_named_port(Host& host) {
   if (is_named && !host.own_devices().devices().empty()) host.end_port();
 }
 
-LocalPorts local_ports(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times) {
+LocalPorts local_ports(Stack& first, const std::vector<std::string>& others, const ReaderOptions& options, const Times& times) {
   LocalPorts ports;
   ports.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
-  for (const PortName& name : others) {
-    if (std::ranges::find(ports, name.text(), &LocalPort::name) != ports.end())
-      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
+  for (const std::string& name : others) {
+    if (std::ranges::find(ports, name, &LocalPort::name) != ports.end())
+      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name)));
     CommonOptions common = first.host().options();
-    common.device = name.device;
-    common.port = name.number;
+    common.device = name.substr(0, name.rfind('/'));
+    common.port = name.substr(name.rfind('/') + 1);
     auto host = std::make_unique<Host>(first.host().world(), std::move(common));
     auto stack = std::make_unique<Stack>(*host, first.loop());
-    ports.push_back({name.text(), std::move(host), std::move(stack), nullptr});
+    ports.push_back({name, std::move(host), std::move(stack), nullptr});
   }
   for (LocalPort& of : ports)
     of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports.size() > 1 ? of.name + ": " : std::string());

@@ -37,7 +37,7 @@ constexpr unsigned readings_until_silent = 2;  // of registers
 
 struct PolledPort {
   PortStates::State state{};
-  bool has_other_lid{}, has_other_rate{};
+  bool has_changed{};  ///< PortStates::changed()
 };
 
 async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, subnet::SurveyPort port) {
@@ -46,9 +46,9 @@ async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, sub
   PolledPort polled{{static_cast<std::uint8_t>(info->port_state), static_cast<std::uint8_t>(info->port_physical_state)}};
   const subnet::Port& swept = subnet.port(port.index);
   if (port.number == 0) {
-    polled.has_other_lid = info->lid != subnet.lid(port.index);
+    polled.has_changed = info->lid != subnet.lid(port.index);
   } else if (polled.state.is_link_up() && swept.is_known() && swept.peer != subnet::none) {
-    polled.has_other_rate = subnet::active_rate(subnet, port.index, *info) != subnet::active_rate(subnet, port.index);
+    polled.has_changed = subnet::active_rate(subnet, port.index, *info) != subnet::active_rate(subnet, port.index);
   }
   co_return polled;
 }
@@ -57,7 +57,10 @@ async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, sub
 
 FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const SweptFabric> fabric, const ReaderOptions& options)
     : stack_(stack),
-      senders_(stack, pace),
+      lowest_(stack.lowest_transactor(), pace),
+      smps_(stack.smp_transactor(), pace),
+      gmps_(stack.transactor(), pace),
+      urgent_smps_(stack.smp_transactor(), pace, mad::Pace::Urgency::urgent),
       fabric_(std::move(fabric)),
       start_(start_of(stack)),
       options_(options),
@@ -69,11 +72,11 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
   auto fabric = std::make_shared<SweptFabric>();
   fabric->names = options.names;
   const path::Path start = start_of(stack);
-  Senders senders(stack, pace);
+  mad::PacedTransactor lowest(stack.lowest_transactor(), pace);
   subnet::DiscoverOptions discovery;
   discovery.needs.switch_infos = false;
   discovery.mlnx_extended_port_info = stack.host().options().mlnx_extended_port_info;
-  subnet::Discovered found = co_await subnet::discover(senders.lowest, fabric->subnet, start, discovery);
+  subnet::Discovered found = co_await subnet::discover(lowest, fabric->subnet, start, discovery);
   fabric->failures = std::move(found.failures);
   fabric->list_devices();
   auto reader = std::make_shared<FabricReader>(stack, pace, fabric, options);
@@ -91,7 +94,7 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
     if (!fec_modes_) {  // once: a link that gets another FEC mode retrains, and that causes a sweep
       subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
       std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
-      subnet::FecReading found = co_await subnet::read_fec_modes(senders_.smps, fabric_->subnet, std::move(ports), std::move(options));
+      subnet::FecReading found = co_await subnet::read_fec_modes(smps_, fabric_->subnet, std::move(ports), std::move(options));
       fec_modes_ = std::make_shared<const subnet::FecModes>(std::move(found.modes));
     }
     round.read_fec(fec_modes_);
@@ -117,7 +120,7 @@ async::Task<bool> FabricReader::is_at_its_place() {
   const PortIndex peer = subnet.start == subnet::none ? subnet::none : subnet.port(subnet.start).peer;
   if (peer == subnet::none) co_return false;
   const path::Path path = subnet::smp_path(subnet, subnet.port(peer).node, polling_start());
-  const mad::Result<smp::NodeInfo> info = co_await senders_.urgent_smps.try_subn_get<smp::NodeInfo>(path);
+  const mad::Result<smp::NodeInfo> info = co_await urgent_smps_.try_subn_get<smp::NodeInfo>(path);
   co_return info && info->node_guid == subnet.node(subnet.port(peer).node).guid() && info->local_port_num == subnet.port(peer).number;
 }
 
@@ -134,7 +137,7 @@ async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector
   options.paths = &paths_;
   counters::ReadingPlan plan = round.plan();
   counters::PmaReadings readings =
-      co_await counters::read_pmas(senders_.gmps, fabric_->subnet, std::move(nodes), std::move(plan), std::move(options));
+      co_await counters::read_pmas(gmps_, fabric_->subnet, std::move(nodes), std::move(plan), std::move(options));
   round.take(std::move(readings.failures));
 }
 
@@ -150,11 +153,11 @@ async::Task<> FabricReader::try_silent(metrics::CounterRound& round, std::vector
   for (const NodeIndex node : nodes) {
     if (answered.contains(node)) continue;
     round.take_silent(node);
-    subnet::Failure& failure = failures.emplace_back();
-    failure.kind = subnet::Failure::Kind::no_answer;
-    failure.node = node;
-    failure.attribute = "ClassPortInfo";
-    failure.why = "no answer, nor in the round before";
+    failures.push_back({.kind = subnet::Failure::Kind::no_answer,
+                        .node = node,
+                        .attribute = "ClassPortInfo",
+                        .why = "no answer, nor in the round before",
+                        .error = {}});
   }
   round.take(std::move(failures));
   if (!answered.empty()) co_await read_nodes(round, std::vector(answered.begin(), answered.end()));
@@ -164,7 +167,7 @@ async::Task<> FabricReader::try_node(NodeIndex node, PortIndex port, std::set<No
   std::optional<path::Path> path = paths_.gmp(port);
   if (!path) co_return;
   path->ib().retries = 0;
-  const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(senders_.gmps, *path);
+  const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(gmps_, *path);
   if (!support) co_return;
   pmas_.add(fabric_->subnet, node, *support);
   answered.insert(node);
@@ -185,8 +188,7 @@ async::Task<> FabricReader::read_tick(const metrics::Device& device) {
   path->ib().retries = 0;
   pm::PortSamplesCtl wanted;
   wanted.port_select = std::max<std::uint8_t>(fabric_->subnet.port(device.port).number, 1);
-  const mad::Result<pm::PortSamplesCtl> control =
-      co_await senders_.gmps.try_performance_get<pm::PortSamplesCtl>(*path, 0, std::move(wanted));
+  const mad::Result<pm::PortSamplesCtl> control = co_await gmps_.try_performance_get<pm::PortSamplesCtl>(*path, 0, std::move(wanted));
   ticks_[device.port] = control ? std::optional<std::uint8_t>(control->tick) : std::nullopt;
 }
 
@@ -198,8 +200,7 @@ async::Task<> FabricReader::check_devices(metrics::CounterRound& round) {
   const auto check = [this, &moved, &mute](const metrics::Device& device) { return check_device(device, moved, mute); };
   co_await async::for_each(devices, checks_at_once, check);
   mute_ = mute;
-  round.take_unowned(moved, metrics::DeviceReading::Outcome::moved);
-  round.take_unowned(mute, metrics::DeviceReading::Outcome::unowned);
+  round.drop(moved, mute);
 }
 
 async::Task<> FabricReader::check_device(const metrics::Device& device, std::set<PortIndex>& moved, std::set<PortIndex>& mute) {
@@ -208,12 +209,12 @@ async::Task<> FabricReader::check_device(const metrics::Device& device, std::set
   const path::Path start = polling_start();
   path->ib().timeout = start.ib().timeout;
   path->ib().retries = mute_.contains(device.port) ? 0 : start.ib().retries;
-  const auto error = co_await counters::check_owner(senders_.smps, *path, counters::owner_of(fabric_->subnet, device.port));
+  const auto error = co_await counters::check_owner(smps_, *path, counters::owner_of(fabric_->subnet, device.port));
   if (!error) co_return;
   (dynamic_cast<const subnet::WrongNode*>(error.get()) != nullptr ? moved : mute).insert(device.port);
 }
 
-async::Task<Polled> FabricReader::poll() {
+async::Task<std::shared_ptr<const PortStates>> FabricReader::poll() {
   const subnet::Subnet& subnet = fabric_->subnet;
   auto states = std::make_shared<PortStates>(subnet);
   std::vector<PortIndex> ports;
@@ -226,16 +227,13 @@ async::Task<Polled> FabricReader::poll() {
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<PolledPort> poll = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
-  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps, subnet, std::move(ports), options, poll);
-  Polled polled;
+  const auto found = co_await subnet::survey<PolledPort>(urgent_smps_, subnet, std::move(ports), options, poll);
   for (const auto& row : found.rows) {
     if (!row.value) continue;
     if (subnet.port(row.port).number != 0) states->set(row.port, row.value->state);
-    if (row.value->has_other_rate) states->set_other_rate(row.port);
-    if (row.value->has_other_rate || row.value->has_other_lid) polled.differing.push_back(row.port);
+    if (row.value->has_changed) states->set_changed(row.port);
   }
-  polled.states = std::move(states);
-  co_return polled;
+  co_return states;
 }
 
 async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map<Guid, unsigned>& silences) {
@@ -258,8 +256,8 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
   options.histogram = options.board = true;
   options.silent = &silent;
   options.vs_keys = options_.vs_keys.get();
-  options.smps = &senders_.lowest;
-  phy::Reading found = co_await phy::read_phy(senders_.gmps, subnet, std::move(ports), std::move(options));
+  options.smps = &lowest_;
+  phy::Reading found = co_await phy::read_phy(gmps_, subnet, std::move(ports), std::move(options));
   for (const phy::DeviceRow& device : found.devices) {
     unsigned& times = silences[subnet.node(device.node).guid()];
     times = device.state == phy::DeviceState::silent ? times + 1 : 0;
@@ -267,28 +265,14 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
   co_return std::make_shared<const phy::Reading>(std::move(found));
 }
 
-async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_managers() {
+async::Task<std::shared_ptr<const subnet::SurveyedManagers>> FabricReader::read_managers() {
   const subnet::Subnet& subnet = fabric_->subnet;
   std::vector<PortIndex> ports;
   for (const metrics::Device& device : fabric_->devices) {
     if (subnet::may_have_manager(subnet, device.port)) ports.push_back(device.port);
   }
-  const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::SMInfo> read = [&](subnet::SurveyPort port) {
-    return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
-  };
-  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps, subnet, std::move(ports), options, read);
-  auto managers = std::make_shared<metrics::Managers>();
-  for (const auto& row : found.rows) {
-    if (row.value) {
-      managers->known.push_back({row.port, *row.value});
-    } else if (found.failures[row.failure].kind == subnet::Failure::Kind::no_answer) {
-      managers->silent.push_back(row.port);
-    } else if ((subnet.port(row.port).info().capability_mask & smp::capability_mask::is_sm) != 0) {
-      ++managers->refused;  // without IsSM there is none, for instance because it ended
-    }
-  }
-  co_return managers;
+  auto found = co_await subnet::survey_managers(urgent_smps_, subnet, std::move(ports), polling_start());
+  co_return std::make_shared<const subnet::SurveyedManagers>(std::move(found));
 }
 
 }  // namespace ib::tools::exporter

@@ -58,19 +58,15 @@ void each_difference(const Reading* before, const Reading& now, Use use) {
 
 /// Takes the subnet managers that were polled. One at a LID that no port of the model has was not requested: where there is no other one,
 /// it is not known whether the fabric has a manager.
-void take_managers(const metrics::Managers& managers, const metrics::SweptFabric& fabric, health::Input& input) {
-  input.has_read_managers = true;
-  for (const metrics::Manager& manager : managers.known) input.managers.push_back({manager.port, manager.info, {}});
-  for (const PortIndex port : managers.silent) input.silent.push_back({port, {}});
-  input.silent_managers = managers.silent.size() + managers.refused;
+void take_managers(const subnet::SurveyedManagers& managers, const metrics::SweptFabric& fabric, health::Input& input) {
+  health::take_managers(managers, {}, input);
   input.is_sa_silent = fabric.is_sa_silent;
   const bool is_elsewhere = health::own_sm_lid(fabric.subnet).is_unicast() && health::own_sm_port(fabric.subnet) == subnet::none;
   if (is_elsewhere && input.managers.empty() && input.silent_managers == 0)
     input.source(health::Source::managers).state = CheckState::skipped;
-  health::judge_managers(input);
 }
 
-void judge_sources(const Reading& now, const metrics::Managers* managers, health::Input& input) {
+void judge_sources(const Reading& now, const subnet::SurveyedManagers* managers, health::Input& input) {
   const std::span<const counters::PortChanges> all = input.counts.all();
   const bool any_window = std::ranges::any_of(all, [](const counters::PortChanges& port) { return port.seconds.has_value(); });
   using health::Source;
@@ -152,7 +148,7 @@ std::shared_ptr<const std::vector<float>> find_waits(const Reading& before, cons
   return waits;
 }
 
-std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now, const metrics::Managers* managers,
+std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now, const subnet::SurveyedManagers* managers,
                                               const metrics::PhyReading* phy) {
   const metrics::SweptFabric& fabric = *now.fabric;
   const health::Thresholds thresholds;

@@ -47,11 +47,9 @@ bool stays_here(const path::Path& path) {
 /// The layer above the Rpc that knows the state of the end port. What cannot leave this host in that state is not sent: the error names the
 /// port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass. It also remembers
 /// an SA that does not answer.
-class PortGate final : public mad::Transactor {
+class PortGate final : public mad::Layer {
  public:
-  PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {
-    sa_path() = below.sa_path();
-  }
+  PortGate(mad::Transactor& below, Stack& stack) : Layer(below), stack_(stack) {}
 
   /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead. If an SA has let a request wait for its
   /// whole timeout, further requests that read from it get one short try, for a minute or until it answers. Commands have other ways: a
@@ -68,7 +66,6 @@ class PortGate final : public mad::Transactor {
   async::Task<> report_wait(const mad::Request& request);
   mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
 
-  mad::Transactor& below_;
   Stack& stack_;
   std::optional<SilentSa> silent_sa_;
   bool has_reported_wait_{};

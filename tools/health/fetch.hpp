@@ -177,9 +177,6 @@ async::Task<EarlierManagers> read_managers(HealthRun& run, const std::optional<E
 async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric);
 async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const std::string& file);
 
-/// SMInfo of the ports that may have a subnet manager (subnet::may_have_manager()), and of `further` ones.
-async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const Subnet& subnet, path::Path start,
-                                                           std::vector<PortIndex> further = {});
 /// Follows requests by LID that were not answered, those to a silent SA among them, through the forwarding tables of the switches on their
 /// way, of which it reads the blocks that matter. What fails there is not reported: the way is then not known.
 async::Task<> trace_lost_requests(HealthRun& run);

@@ -19,13 +19,11 @@
 namespace ib::tools::health {
 namespace {
 
-using Surveyed = subnet::Surveyed<smp::SMInfo>;
-
-EarlierManagers earlier_of(const Surveyed& found, const Subnet& subnet, async::Time time) {
+EarlierManagers earlier_of(const subnet::SurveyedManagers& found, const Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
   std::set<Guid> known, twins;
-  for (const Surveyed::PortAnswer& row : found.rows) {
+  for (const auto& row : found.rows) {
     const Guid guid = subnet.port_guid(row.port);
     if (!known.insert(guid).second) twins.insert(guid);
     if (row.value) earlier.act_counts[guid] = row.value->act_count;
@@ -57,22 +55,6 @@ async::Task<bool> answers_elsewhere(Stack& stack, const Subnet& subnet) {
   stack.apply_options(path);
   const mad::Result<smp::SMInfo> answer = co_await stack.transactor().try_subn_get<smp::SMInfo>(path);
   co_return static_cast<bool>(answer);
-}
-
-/// Takes what the managers answered. A port without IsSM that answers with an error has no subnet manager, for instance because it ended.
-void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Input& input) {
-  for (const Surveyed::PortAnswer& row : found.rows) {
-    if (row.value) {
-      input.managers.push_back({row.port, *row.value, {}});
-      continue;
-    }
-    const bool is_silent = found.failures[row.failure].kind == subnet::Failure::Kind::no_answer;
-    if (!is_silent && !subnet::has_is_sm(input.subnet.port(row.port).info())) continue;
-    ++input.silent_managers;
-    if (!is_silent) continue;
-    const auto record = records.find(input.subnet.lid(row.port));
-    input.silent.push_back({row.port, record == records.end() ? std::nullopt : std::optional(record->second.sm_state)});
-  }
 }
 
 void compare(HealthRun& run, const std::optional<EarlierManagers>& earlier) {
@@ -202,18 +184,6 @@ class BlockReader {
 
 }  // namespace
 
-async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const Subnet& subnet, path::Path start, std::vector<PortIndex> further) {
-  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::SMInfo> question = [&](subnet::SurveyPort port) {
-    return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
-  };
-  std::vector<PortIndex> ports = subnet.ports_where([&subnet](PortIndex at) { return subnet::may_have_manager(subnet, at); });
-  for (const PortIndex port : further) {
-    if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
-  }
-  co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, question);
-}
-
 void ManagerHistory::add(EarlierManagers now) {
   while (rounds_.size() > 1 && now.time - rounds_[1].time >= least_window) rounds_.pop_front();
   for (EarlierManagers& earlier : rounds_) ++earlier.own_requests;
@@ -228,7 +198,8 @@ std::optional<EarlierManagers> ManagerHistory::before(async::Time now) const {
 }
 
 async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric) {
-  const Surveyed found = co_await survey_managers(stack.transactor(), fabric.subnet, stack.here());
+  std::vector<PortIndex> ports = subnet::ports_with_manager(fabric.subnet);
+  const auto found = co_await subnet::survey_managers(stack.transactor(), fabric.subnet, std::move(ports), stack.here());
   co_return earlier_of(found, fabric.subnet, stack.loop().now());
 }
 
@@ -237,27 +208,26 @@ async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const
   if (!stored->has_part("sminfo")) co_return std::nullopt;
   snapshot::SnapshotTransactor transactor(*stored);
   path::Path start = path::IbDrPath(&stored->end_port());
-  const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
+  std::vector<PortIndex> ports = subnet::ports_with_manager(transactor.subnet());
+  const auto found = co_await subnet::survey_managers(transactor, transactor.subnet(), std::move(ports), std::move(start));
   co_return earlier_of(found, transactor.subnet(), time_of(*stored, stack.loop()));
 }
 
 async::Task<EarlierManagers> read_managers(HealthRun& run, const std::optional<EarlierManagers>& earlier) {
   if (lacks_part(run, "sminfo", Source::activity, "SMInfo") && lacks_part(run, "sminfo", Source::managers, "SMInfo"))
     co_return EarlierManagers();
-  run.input.has_read_managers = true;
   run.input.is_sa_silent = run.paths.is_sa_silent();
   std::map<Lid, smp::SMInfo> records;
   if (!run.paths.is_sa_silent()) records = co_await read_records(run.stack, run.input.is_sa_silent);
-  std::vector<PortIndex> further;
+  std::vector<PortIndex> ports = subnet::ports_with_manager(run.fabric.subnet);
   for (const auto& [lid, info] : records) {
     const PortIndex port = lid.is_unicast() ? run.fabric.subnet.find_lid(lid) : subnet::none;
-    if (port != subnet::none) further.push_back(port);
+    if (port != subnet::none && std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
   }
-  const Surveyed found = co_await survey_managers(run.stack.transactor(), run.fabric.subnet, run.stack.here(), std::move(further));
-  take(found, records, run.input);
+  const auto found = co_await subnet::survey_managers(run.stack.transactor(), run.fabric.subnet, std::move(ports), run.stack.here());
+  take_managers(found, records, run.input);
   if (run.input.managers.empty() && run.input.silent_managers == 0)
     run.input.has_manager_elsewhere = co_await answers_elsewhere(run.stack, run.fabric.subnet);
-  judge_managers(run.input);
   if (run.input.silent_managers == 0 || !run.input.managers.empty()) compare(run, earlier);
   co_return earlier_of(found, run.fabric.subnet, run.stack.loop().now());
 }

@@ -69,10 +69,9 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   Input then(transactor.subnet(), none, thresholds);
   if (stored.has_part("pkeys")) co_await survey_pkeys(transactor, start, then);
   if (stored.has_part("sminfo")) {
-    const subnet::Surveyed<smp::SMInfo> managers = co_await survey_managers(transactor, then.subnet, start);
-    for (const auto& row : managers.rows) {
-      if (row.value) then.managers.push_back({row.port, *row.value, {}});
-    }
+    std::vector<PortIndex> ports = subnet::ports_with_manager(then.subnet);
+    const auto found = co_await subnet::survey_managers(transactor, then.subnet, std::move(ports), start);
+    take_managers(found, {}, then);
   }
   if (has_firmware(stored)) {
     std::vector<PortIndex> ports = swept_ports(then.subnet);

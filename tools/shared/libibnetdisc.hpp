@@ -4,9 +4,7 @@
 // removed.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -125,14 +125,6 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer&
   co_return co_await snapshot::read_sa_part(stack.transactor(), writer, std::move(reading), is_silent);
 }
 
-/// `paths` are the paths of GMPs.
-async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, snapshot::Recording& recording, const subnet::Subnet& subnet,
-                                                  const subnet::PortPaths& paths, const phy::VsKeys& vs_keys) {
-  phy::ReadingOptions options = reading_options(stack, paths, vs_keys);
-  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers"); };
-  co_return co_await snapshot::read_phy_part(recording, subnet, stack.here(), std::move(options));
-}
-
 std::string part_list() {
   std::string text = "PART is one of\n";
   for (const snapshot::PartInfo& part : snapshot::all_parts) text += fmt::format("    {:<11} {}\n", part.name, part.description);
@@ -156,27 +148,21 @@ std::vector<Part> parts_in(std::string_view text, std::string_view option) {
 
 bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::find(parts, part) != parts.end(); }
 
-/// Progress of parts that are read side by side.
-class PartsProgress {
- public:
-  explicit PartsProgress(Stack& stack) : stack_(stack) {}
-  void count(Part part, std::size_t done, std::size_t of) {
-    counts_[part] = {done, of};
-    std::pair<std::size_t, std::size_t> sum;
-    std::vector<std::string_view> names;
-    for (const auto& [each, count] : counts_) {
-      sum.first += count.first;
-      sum.second += count.second;
-      names.push_back(name(each));
-    }
-    stack_.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
-    if (done >= of) counts_.erase(part);
-  }
+/// Of parts that are read side by side: the requests that are done, and all.
+using PartCounts = std::map<Part, std::pair<std::size_t, std::size_t>>;
 
- private:
-  Stack& stack_;
-  std::map<Part, std::pair<std::size_t, std::size_t>> counts_;
-};
+void show_progress(Stack& stack, PartCounts& counts, Part part, std::size_t done, std::size_t of) {
+  counts[part] = {done, of};
+  std::pair<std::size_t, std::size_t> sum;
+  std::vector<std::string_view> names;
+  for (const auto& [each, count] : counts) {
+    sum.first += count.first;
+    sum.second += count.second;
+    names.push_back(name(each));
+  }
+  stack.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
+  if (done >= of) counts.erase(part);
+}
 
 class Snapshot final : public Command {
  public:
@@ -215,7 +201,11 @@ class Snapshot final : public Command {
     report.file = file_;
     report.verbose = session.host().options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
-    if (!force_) keep_old(session.host(), fabric.subnet, writer);
+    const std::optional<std::string> why_kept = force_ ? std::nullopt : snapshot::why_old_is_kept(file_, fabric.subnet);
+    if (why_kept) {
+      writer.keep_old();
+      session.host().log().warning(*why_kept);
+    }
     std::vector<subnet::Failure> failures = co_await read_rest(session.stack(), fabric, vs_keys, writer, report);
     writer.put_fabric(fabric);
     report.answers = writer.answers();
@@ -227,14 +217,6 @@ class Snapshot final : public Command {
   }
 
  private:
-  /// Throws Error if the old file stays.
-  void keep_old(const Host& host, const subnet::Subnet& subnet, snapshot::Writer& writer) const {
-    const std::optional<std::string> why = snapshot::why_old_is_kept(file_, subnet);
-    if (!why) return;
-    writer.keep_old();
-    host.log().warning(*why);
-  }
-
   bool is_wanted(Part part) const {
     const bool is_chosen = only_ ? contains(*only_, part) : is_usual(part);
     return part == Part::topology || ((is_chosen || contains(also_, part)) && !contains(skip_, part));
@@ -256,19 +238,26 @@ class Snapshot final : public Command {
                                                       SnapshotReport& report) const {
     const path::Path start = stack.here();
     subnet::PortPaths paths(fabric.subnet, start);
-    PartsProgress progress(stack);
+    PartCounts counts;
     snapshot::FabricSurveyOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
     how.owners = owner_transactor(stack);
     how.disown = [&writer](const snapshot::AnswerKey& key, const mad::MadError& why) { writer.put_failure(key, why); };
-    how.progress = [&progress](Part part, std::size_t done, std::size_t of) { progress.count(part, done, of); };
+    how.progress = [&](Part part, std::size_t done, std::size_t of) { show_progress(stack, counts, part, done, of); };
     bool is_sa_silent = false;
     how.find_paths = [&stack, &paths, &is_sa_silent] { return find_paths(stack, paths, is_sa_silent); };
     how.read_sa = [&stack, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(stack, writer, is_sa_silent); };
     snapshot::Recording recording(stack.transactor(), fabric.subnet, writer);
-    how.read_phy = [&](mad::Transactor&) { return read_phy_part(stack, recording, fabric.subnet, paths, vs_keys); };
-    how.began = [&stack](Part part, std::uint64_t planned) { report_plan(stack.host(), part, planned); };
+    how.read_phy = [&](mad::Transactor&) {
+      phy::ReadingOptions options = reading_options(stack, paths, vs_keys);
+      options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers"); };
+      return snapshot::read_phy_part(recording, fabric.subnet, stack.here(), std::move(options));
+    };
+    how.began = [&host = stack.host()](Part part, std::uint64_t planned) {
+      if (part != Part::sa && part != Part::phy && host.options().stats)
+        print_on_stderr(host.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
+    };
     how.ended = [&](Part part, snapshot::SurveyedPart done) {
       report.parts.emplace(part, std::move(done));
       writer.put_part(name(part));
@@ -292,11 +281,6 @@ class Snapshot final : public Command {
     if (!is_sa_silent) co_return co_await stack.read_service_levels(paths);
     paths.do_without("the subnet administrator does not answer");
     if (!stack.host().options().skip_sl) stack.report_sl_0(paths.why_sl_0());
-  }
-
-  static void report_plan(const Host& host, Part part, std::uint64_t planned) {
-    if (part != Part::sa && part != Part::phy && host.options().stats)
-      print_on_stderr(host.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;

@@ -5,7 +5,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "mad/rmpp/sides.hpp"

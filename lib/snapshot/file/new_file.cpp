@@ -92,48 +92,39 @@ class SignalsHeld {
 class NewFile::EndedBySignal {
  public:
   /// Removes `file` in the directory that is open as `directory_fd`, then the directory by its name. `directory_fd` must stay open.
-  EndedBySignal(int directory_fd, std::string file, std::string directory);
-  ~EndedBySignal();
+  EndedBySignal(int directory_fd, std::string file, std::string directory)
+      : directory_fd_(directory_fd), file_(std::move(file)), directory_(std::move(directory)) {
+    const EndedBySignal* none = nullptr;
+    if (unfinished.compare_exchange_strong(none, this)) replace(SIG_DFL, remove_and_end);
+  }
+  ~EndedBySignal() {
+    if (unfinished.load() != this) return;
+    replace(remove_and_end, SIG_DFL);
+    unfinished = nullptr;
+  }
   EndedBySignal(const EndedBySignal&) = delete;
   EndedBySignal& operator=(const EndedBySignal&) = delete;
 
  private:
-  static void remove_and_end(int signal);
+  /// The signal handler. All that it calls is async-signal-safe. The signal comes again when it returns, and ends the program.
+  static void remove_and_end(int signal) {
+    if (const EndedBySignal* const self = unfinished.load()) {
+      ::unlinkat(self->directory_fd_, self->file_.c_str(), 0);
+      ::rmdir(self->directory_.c_str());
+    }
+    struct sigaction end {};
+    end.sa_handler = SIG_DFL;
+    ::sigaction(signal, &end, nullptr);
+    ::raise(signal);
+  }
+
   /// The object whose file a signal removes. The signal handler gets no argument for it.
-  static std::atomic<const EndedBySignal*> unfinished;
+  static inline std::atomic<const EndedBySignal*> unfinished{};
+  static_assert(std::atomic<const void*>::is_always_lock_free);
 
   int directory_fd_;
   std::string file_, directory_;
 };
-
-std::atomic<const NewFile::EndedBySignal*> NewFile::EndedBySignal::unfinished{};
-static_assert(std::atomic<const void*>::is_always_lock_free);
-
-NewFile::EndedBySignal::EndedBySignal(int directory_fd, std::string file, std::string directory)
-    : directory_fd_(directory_fd), file_(std::move(file)), directory_(std::move(directory)) {
-  const EndedBySignal* none = nullptr;
-  if (unfinished.compare_exchange_strong(none, this)) replace(SIG_DFL, remove_and_end);
-}
-
-NewFile::EndedBySignal::~EndedBySignal() {
-  if (unfinished.load() != this) return;
-  replace(remove_and_end, SIG_DFL);
-  unfinished = nullptr;
-}
-
-/// The signal handler. All that it calls is async-signal-safe. The signal comes again when it returns, and ends the program.
-void NewFile::EndedBySignal::remove_and_end(int signal) {
-  if (const EndedBySignal* const self = unfinished.load()) {
-    ::unlinkat(self->directory_fd_, self->file_.c_str(), 0);
-    ::rmdir(self->directory_.c_str());
-  }
-  struct sigaction end {};
-  end.sa_handler = SIG_DFL;
-  ::sigaction(signal, &end, nullptr);
-  ::raise(signal);
-}
-
-bool is_locked_elsewhere(int error) { return error == EWOULDBLOCK; }
 
 NewFile::NewFile(std::string file, std::string directory) : file_(std::move(file)), directory_(std::move(directory)), name_(inner_name) {}
 
@@ -147,7 +138,9 @@ void NewFile::begin() {
     open_directory();
   } while (!open_file());
   ended_by_signal_ = std::make_unique<EndedBySignal>(directory_fd_.get(), name_, directory_);
-  check_owner();
+  struct stat old {};
+  if (::lstat(file_.c_str(), &old) == 0 && old.st_uid != status_of(fd_.get(), file_).st_uid)
+    throw UsageError(fmt::format("{} belongs to another user: it is not replaced", in_quotes(file_)));
   if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_file) != 0) throw SysError(errno, "write", file_);
 }
 
@@ -177,8 +170,10 @@ bool NewFile::open_file() {
   fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how, private_file));
   if (!fd_ && errno == ENOENT) return false;
   if (!fd_) throw SysError(errno, "create", file_);
-  if (!lock()) {
-    // Without locks each process writes its own file, and the process that finishes last replaces the others' file.
+  const bool has_lock = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!has_lock && errno == EWOULDBLOCK) throw BeingWritten(fmt::format("{} is being written by another process", in_quotes(file_)));
+  if (!has_lock) {
+    // Without locks, which NFS and Lustre may lack, each process writes its own file, and the one that finishes last replaces the others'.
     ::unlinkat(directory_fd_.get(), name_.c_str(), 0);
     fd_.reset();
     for (unsigned number = 0; !fd_ && (number == 0 || errno == EEXIST); ++number) {
@@ -195,20 +190,6 @@ bool NewFile::open_file() {
   if (!S_ISREG(open.st_mode) || open.st_nlink != 1) throw UsageError(fmt::format("{} is in the way: remove it", in_quotes(directory_)));
   ours_ = true;
   return true;
-}
-
-/// False: there are no locks here.
-bool NewFile::lock() {
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is being written by another process", in_quotes(file_)));
-  return false;
-}
-
-/// Throws UsageError if the file to be replaced and the new file have different owners.
-void NewFile::check_owner() const {
-  struct stat old {};
-  if (::lstat(file_.c_str(), &old) != 0 || old.st_uid == status_of(fd_.get(), file_).st_uid) return;
-  throw UsageError(fmt::format("{} belongs to another user: it is not replaced", in_quotes(file_)));
 }
 
 NewFile::~NewFile() {

@@ -44,8 +44,6 @@ class NewFile {
   void begin();
   void open_directory();
   bool open_file();
-  bool lock();
-  void check_owner() const;
   std::string old_name() const { return file_ + '~'; }
   void put_old_aside();
 
@@ -55,9 +53,5 @@ class NewFile {
   bool ours_{};  // the directory and the file, and no other process'
   std::unique_ptr<EndedBySignal> ended_by_signal_;
 };
-
-/// Whether a failed flock() with this errno means that another process has the lock. Any other errno means that the file system has no
-/// locks (NFS and Lustre may have none).
-bool is_locked_elsewhere(int error);
 
 }  // namespace ib::snapshot

@@ -73,10 +73,6 @@ std::string PlannedSet::done() const {
   return text;
 }
 
-SetGuard::SetGuard(mad::Transactor& below, SetPolicy& policy) : Transactor(below.end_port()), below_(below), policy_(policy) {
-  sa_path() = below.sa_path();
-}
-
 mad::Task<mad::Result<mad::Reply>> SetGuard::try_call(const mad::Request& request) {
   if (!mad::changes_something(request)) return below_.try_call(request);  // no frame of its own: sweeps send millions
   return set(request);

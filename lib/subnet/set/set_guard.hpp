@@ -50,10 +50,10 @@ struct SetPolicy {
   std::vector<PlannedSet> planned;  ///< the Sets of a rehearsal, in their order
 };
 
-class SetGuard final : public mad::Transactor {
+class SetGuard final : public mad::Layer {
  public:
   /// `below` sends SMPs to the nodes. Both must outlive this object.
-  SetGuard(mad::Transactor& below, SetPolicy& policy);
+  SetGuard(mad::Transactor& below, SetPolicy& policy) : Layer(below), policy_(policy) {}
 
   /// GMPs to `lid` are meant for the node at the end of the directed route `route`, whose LID was resolved to `lid`.
   void expect(Lid lid, path::Path route) { routes_.insert_or_assign(lid, std::move(route)); }
@@ -71,7 +71,6 @@ class SetGuard final : public mad::Transactor {
   static void complete(PlannedSet& set, const std::optional<smp::NodeInfo>& node);
   mad::Reply plan(const mad::Request& request, PlannedSet set);
 
-  mad::Transactor& below_;
   SetPolicy& policy_;
   std::map<Lid, path::Path> routes_;          ///< see expect()
   std::map<Guid, std::string> descriptions_;  ///< of nodes, for SetPolicy::report

@@ -12,6 +12,7 @@
 #include "iba/wire.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/order.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 
@@ -354,6 +355,19 @@ async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet
   }
   found.failures = std::move(surveyed.failures);
   co_return found;
+}
+
+std::vector<PortIndex> ports_with_manager(const Subnet& subnet) {
+  return subnet.ports_where([&subnet](PortIndex at) { return may_have_manager(subnet, at); });
+}
+
+async::Task<SurveyedManagers> survey_managers(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                              path::Path start) {
+  const SurveyOptions options(std::move(start), SurveyWay::smp);
+  const SurveyQuestion<smp::SMInfo> question = [&](SurveyPort port) {
+    return try_get_by<smp::SMInfo>(port, sma_path(subnet, port.index, options.start));
+  };
+  co_return co_await survey(transactor, subnet, std::move(ports), options, question);
 }
 
 }  // namespace ib::subnet

@@ -246,4 +246,14 @@ std::vector<PortIndex> ports_with_fec(const Subnet& subnet);
 async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
                                        SurveyOptions options);
 
+// SMInfo of the ports that may have a subnet manager (subnet/model/port_checks.hpp).
+
+using SurveyedManagers = Surveyed<smp::SMInfo>;
+
+std::vector<PortIndex> ports_with_manager(const Subnet& subnet);
+
+/// Reads SMInfo of `ports`. `start` as in SurveyOptions. `subnet` must outlive the task and not grow meanwhile.
+async::Task<SurveyedManagers> survey_managers(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                              path::Path start);
+
 }  // namespace ib::subnet

@@ -19,18 +19,14 @@ std::optional<std::vector<std::uint8_t>> swept_content(const Subnet& subnet, con
                                                        std::uint32_t modifier);
 
 /// Answers NodeInfo, NodeDescription, SwitchInfo and PortInfo from a model.
-class SweptTransactor final : public mad::Transactor {
+class SweptTransactor final : public mad::Layer {
  public:
   /// `below` sends what the sweep did not read. `swept` may be null at any time. Both must outlive this.
-  SweptTransactor(mad::Transactor& below, const std::unique_ptr<SweptSubnet>& swept)
-      : Transactor(below.end_port()), below_(below), swept_(swept) {
-    sa_path() = below.sa_path();
-  }
+  SweptTransactor(mad::Transactor& below, const std::unique_ptr<SweptSubnet>& swept) : Layer(below), swept_(swept) {}
   /// After the first request that changes something, all requests are sent to the nodes.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
-  mad::Transactor& below_;
   const std::unique_ptr<SweptSubnet>& swept_;
   bool changed_{};
 };

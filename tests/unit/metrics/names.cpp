@@ -327,7 +327,7 @@ TEST_CASE_METHOD(Small, "Names: shares of waiting, of ports where they are known
   auto waits = std::make_shared<std::vector<float>>(*view.waits);
   waits->front() = std::numeric_limits<float>::quiet_NaN();
   view.waits = waits;
-  made.states->set_other_rate(made.reading->rows[1].port);
+  made.states->set_changed(made.reading->rows[1].port);
   CHECK(shares() == std::map<std::string, std::string>{{"3", "0.25"}, {"4", "0.25"}});
   view.waits.reset();
   CHECK(shares().empty());

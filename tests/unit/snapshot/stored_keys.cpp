@@ -26,7 +26,7 @@ bool is_found(std::uint8_t mgmt_class, const StructInfo& info, const std::vector
   key.attribute = static_cast<std::uint16_t>(info.attribute_id);
   std::vector<std::uint8_t> payload(mad::data_area(mgmt_class).offset - snapshot::stored_area(mgmt_class).offset);
   payload.insert(payload.end(), content.begin(), content.end());
-  const auto without = snapshot::without_answer_keys(key, payload);
+  const auto without = snapshot::without_keys_of(key, payload);
   const bool has_keys = has_secrets(content, layout_of(info, content));
   CAPTURE(info.name, unsigned{mgmt_class});
   CHECK(without.has_value() == has_keys);

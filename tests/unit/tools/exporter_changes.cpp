@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Bench,
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: a port of --add-port that is not there yet is read when it comes") {
-  const tools::exporter::LocalPorts ports = tools::exporter::local_ports(*stack, {{"fake1", "1"}}, {true, false, {}, 0}, {});
+  const tools::exporter::LocalPorts ports = tools::exporter::local_ports(*stack, {"fake1/1"}, {true, false, {}, 0}, {});
   async::TaskGroup group(loop);
   for (const tools::exporter::LocalPort& port : ports) group.spawn(port.engine->run());
   run_for(60s);

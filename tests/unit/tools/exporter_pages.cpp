@@ -152,26 +152,30 @@ TEST_CASE("Exporter: a fabric without findings is good, and one without a second
 TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a manager out of sight is not known") {
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
   const ibtest::MadeView made(fabric);
-  const auto errors = [&made](const metrics::Managers& managers, std::string_view check) -> std::optional<std::uint32_t> {
+  const auto errors = [&made](const subnet::SurveyedManagers& managers, std::string_view check) -> std::optional<std::uint32_t> {
     const auto found = tools::exporter::find(nullptr, *made.reading, &managers);
     const auto at = std::ranges::find(found->checks, check, &metrics::Findings::Counts::check);
     return at == found->checks.end() ? std::nullopt : std::optional(at->counts.at(2));
   };
   const subnet::PortIndex at = ib::health::own_sm_port(made.fabric->subnet);
   REQUIRE(at != subnet::none);
-  metrics::Managers master;
-  master.known.push_back({at, {}});
-  master.known.front().info.sm_state = smp::SMState::master;
+  subnet::SurveyedManagers master;
+  master.rows = {{.port = at, .value = smp::SMInfo{.sm_state = smp::SMState::master}}};
   CHECK(errors(master, "sm-none") == 0U);
   CHECK(errors(master, "sa-silent") == 0U);
   made.fabric->is_sa_silent = true;
   CHECK(errors(master, "sa-silent") == 1U);
-  metrics::Managers silent;
-  silent.silent.push_back(at);
+  subnet::SurveyedManagers silent;
+  silent.rows = {{.port = at, .value = {}, .failure = 0}};
+  silent.failures = {{.kind = subnet::Failure::Kind::no_answer, .attribute = {}, .why = {}, .error = {}}};
   CHECK(errors(silent, "sm-silent") == 1U);
   CHECK(errors(silent, "sm-none") == 0U);
-  metrics::Managers refused;
-  refused.refused = 1;
+  subnet::SurveyedManagers refused = silent;
+  refused.failures.front().kind = subnet::Failure::Kind::refused;
+  CHECK(errors(refused, "sm-none") == 1U);  // without IsSM it has ended
+  smp::PortInfo info = made.fabric->subnet.port(at).info();
+  info.capability_mask |= smp::capability_mask::is_sm;
+  made.fabric->subnet.set_port_info(at, wire::packed(info));
   CHECK_FALSE(errors(refused, "sm-none"));
   CHECK(errors({}, "sm-none") == 1U);
   ibtest::FakeFabric other = ibtest::FakeFabric::fat_tree(2, 1, 2);
@@ -179,7 +183,7 @@ TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a m
     for (ibtest::FakeFabric::Port& port : other.node(node).ports) port.info.master_sm_lid = Lid{77};
   }
   const ibtest::MadeView out_of_sight(other);
-  const auto found = tools::exporter::find(nullptr, *out_of_sight.reading, std::make_unique<metrics::Managers>().get());
+  const auto found = tools::exporter::find(nullptr, *out_of_sight.reading, std::make_unique<subnet::SurveyedManagers>().get());
   CHECK(std::ranges::find(found->checks, "sm-none", &metrics::Findings::Counts::check) == found->checks.end());
 }
 
