@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::uint16_t first_mlid = 0xc000, last_mlid = 0xfffe;
 constexpr std::size_t lid_count = 0x10000, most_switches = last_unicast_lid;
-constexpr std::uint32_t is_repeated = 1U << 31;  ///< beside the place of a row
 constexpr unsigned most_ports = 256;
 constexpr std::string_view ports_word = "     Ports: ";
 
@@ -173,17 +172,23 @@ std::string switch_text(const StoredForwardingTable& table) {
   return identity(table) + (table.name.empty() ? "" : " " + in_quotes(table.name));
 }
 
-/// Stores a row in a table, in the place of an earlier row of the same LID. `at` is the place of that earlier row, from 1; 0 if there is
-/// none.
+/// Sorts rows by LID. Of several rows of a LID only the last one stays, and `repeated` gets the LID.
 template <class Row>
-void put(std::vector<Row>& rows, const Row& row, std::uint32_t& at) {
-  if (at == 0) {
-    rows.push_back(row);
-    at = static_cast<std::uint32_t>(rows.size());
-  } else {
-    rows[(at & ~is_repeated) - 1] = row;
-    at |= is_repeated;
+void sort_rows(std::vector<Row>& rows, std::set<std::uint16_t>& repeated) {
+  if (!std::ranges::is_sorted(rows, {}, &Row::lid)) std::ranges::stable_sort(rows, {}, &Row::lid);
+  std::size_t kept = 0;
+  for (const Row& row : rows) {
+    const bool is_repeated = kept > 0 && rows[kept - 1].lid == row.lid;
+    if (is_repeated) repeated.insert(row.lid.value);
+    rows[is_repeated ? kept - 1 : kept++] = row;
   }
+  rows.resize(kept);
+}
+
+template <class Row>
+void add_row(std::vector<Row>& rows, const Row& row, std::set<std::uint16_t>& repeated) {
+  if (rows.size() == 2 * lid_count) sort_rows(rows, repeated);  // however often a file repeats a LID
+  rows.push_back(row);
 }
 
 /// Adds a LID to runs of LIDs. Returns whether it was in none of them.
@@ -203,9 +208,24 @@ bool add_to_runs(std::map<std::uint16_t, std::uint16_t>& runs, std::uint16_t lid
   return true;
 }
 
-template <class Rows, class Key>
-void sort_rows(Rows& rows, Key key) {
-  if (!std::ranges::is_sorted(rows, {}, key)) std::ranges::sort(rows, {}, key);
+constexpr std::uint8_t last_sl = 15;  // IBA 7.6.5: SLs have 4 bits
+
+/// A number, and behind it a blank or the end of the line.
+std::optional<std::uint64_t> number(Scanner& scanner, std::uint64_t most) {
+  scanner.skip_blanks();
+  const auto value = scanner.number(most);
+  return value && (scanner.at_end() || scanner.take(" ") || scanner.take("\t")) ? value : std::nullopt;
+}
+
+std::optional<StoredServiceLevel> service_level(std::string_view line) {
+  Scanner scanner(line);
+  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+  scanner.take(word);
+  const auto source = guid_in(word);
+  const auto dlid = source ? number(scanner, last_unicast_lid) : std::nullopt;
+  const auto sl = dlid ? number(scanner, last_sl) : std::nullopt;
+  if (!sl || !scanner.at_end()) return std::nullopt;
+  return StoredServiceLevel{*source, Lid{static_cast<std::uint16_t>(*dlid)}, static_cast<std::uint8_t>(*sl)};
 }
 
 }  // namespace
@@ -215,9 +235,6 @@ bool StoredForwardingTable::says(Lid of) const {
   return multicast ? std::ranges::binary_search(groups, of, {}, &StoredGroup::lid)
                    : std::ranges::binary_search(routes, of, {}, &StoredRoute::lid);
 }
-
-ForwardingTextReader::ForwardingTextReader(std::string path, TakeTable take)
-    : path_(std::move(path)), take_(std::move(take)), at_(lid_count, 0) {}
 
 void ForwardingTextReader::refuse(std::string_view why) const { throw UsageError(at_line(path_, number_, why)); }
 
@@ -239,8 +256,7 @@ void ForwardingTextReader::line(std::string_view text) {
   ++number_;
   const std::string_view words = trim(text);
   if (words.empty() || words.starts_with('#') || words.starts_with("*** WARNING ***")) return;
-  const bool begins_with_digit = words.front() >= '0' && words.front() <= '9';
-  if (begins_with_digit && table_ && !table_->multicast) {  // most lines, so these are recognised first
+  if (is_digit(words.front()) && table_ && !table_->multicast) {  // most lines, so these are recognised first
     if (!last_line(words)) row(text);
     return;
   }
@@ -285,13 +301,8 @@ void ForwardingTextReader::begin(std::string_view text) {
 /// Passes the table that was read to the user of the reader.
 void ForwardingTextReader::finish() {
   if (!table_) return;
-  const auto forget = [this](Lid lid) {
-    if ((std::exchange(at_[lid.value], 0) & is_repeated) != 0) repeated_.push_back(lid.value);
-  };
-  for (const StoredRoute& route : table_->routes) forget(route.lid);
-  for (const StoredGroup& group : table_->groups) forget(group.lid);
-  sort_rows(table_->routes, &StoredRoute::lid);
-  sort_rows(table_->groups, &StoredGroup::lid);
+  sort_rows(table_->routes, repeated_);
+  sort_rows(table_->groups, repeated_);
   if (rows_ && (table_->first || breaks_off_))  // a line below the rows ends the table of a heading with LIDs
     break_off();
   if (lists_all_ && !table_->routes.empty()) last_of_all_ = std::max(last_of_all_, table_->routes.back().lid.value);
@@ -323,16 +334,14 @@ void ForwardingTextReader::remark_repeated() {
   Seen& seen = seen_[of];
   if (seen.line == 0) seen.line = table_->line;
   const auto mark = [&](Lid lid) {
-    if (!add_to_runs(seen.runs, lid.value)) repeated_.push_back(lid.value);
+    if (!add_to_runs(seen.runs, lid.value)) repeated_.insert(lid.value);
   };
   for (const StoredRoute& route : table_->routes) mark(route.lid);
   for (const StoredGroup& group : table_->groups) mark(group.lid);
   if (repeated_.empty()) return;
-  std::ranges::sort(repeated_);
-  const auto end = std::ranges::unique(repeated_).begin();
-  const auto count = static_cast<std::size_t>(end - repeated_.begin());
+  const std::size_t count = repeated_.size();
   const std::string which =
-      count == 1 ? fmt::format("LID {}", repeated_.front()) : fmt::format("{} LIDs, {} the first of them,", count, repeated_.front());
+      count == 1 ? fmt::format("LID {}", *repeated_.begin()) : fmt::format("{} LIDs, {} the first of them,", count, *repeated_.begin());
   const std::string first = seen.line == table_->line ? "" : fmt::format(", whose first table is in line {}", seen.line);
   remark(table_->line, fmt::format("{} {} listed twice for switch {}{}: the last row counts", which, count == 1 ? "is" : "are",
                                    switch_text(*table_), first));
@@ -389,7 +398,7 @@ void ForwardingTextReader::row(std::string_view text) {
   if (table_->multicast) {
     if (lid.value < first_mlid || lid.value > last_mlid) refuse(fmt::format("{} is not a multicast LID", to_hex(lid.value)));
     const StoredGroup group{lid, group_ports(text, scanner.rest())};
-    if (counts) put(table_->groups, group, at_[lid.value]);
+    if (counts) add_row(table_->groups, group, repeated_);
   } else {
     if (lid.value > last_unicast_lid) refuse(fmt::format("{} is not a unicast LID", to_hex(lid.value)));
     route_row(lid, scanner.rest(), counts);
@@ -405,8 +414,7 @@ void ForwardingTextReader::route_row(Lid lid, std::string_view rest, bool counts
   if (!port || !(scanner.at_end() || scanner.rest().front() == ' ')) refuse(fmt::format("no output port for LID {}", lid.value));
   if (lid.value == 0 || !counts) return;  // 0 is reserved: ibroute -a prints it
   if (*port == 0) own_row(scanner.rest());
-  const StoredRoute route{lid, static_cast<std::uint8_t>(*port)};
-  put(table_->routes, route, at_[lid.value]);
+  add_row(table_->routes, {lid, static_cast<std::uint8_t>(*port)}, repeated_);
 }
 
 /// " : (Switch portguid 0x0002c90200400100: 'leaf 1')": the switch itself.
@@ -458,6 +466,20 @@ std::vector<std::string> read_forwarding_text(const std::string& path, const Tak
   while (const auto line = file.next()) file.has_end() ? reader.line(*line) : reader.cut_line(*line);
   reader.end();
   return reader.remarks();
+}
+
+void read_service_levels(const std::string& path, const TakeServiceLevel& take) {
+  LineFile file(path);
+  bool any = false;
+  while (const auto line = file.next()) {
+    const std::string_view words = trim(*line);
+    if (words.empty() || words.starts_with('#')) continue;
+    const auto pair = service_level(words);
+    if (!pair) throw UsageError(at_line(path, file.number(), "not a line of NODE_GUID DLID SL"));
+    take(*pair);
+    any = true;
+  }
+  if (!any) throw UsageError(fmt::format("{}: this file holds no SL", harmless_line(path)));
 }
 
 }  // namespace ib::formats

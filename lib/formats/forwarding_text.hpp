@@ -21,9 +21,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "iba/types.hpp"
@@ -80,7 +82,7 @@ using TakeTable = std::function<void(StoredForwardingTable&&)>;
 class ForwardingTextReader {
  public:
   /// `path` names the file in messages. `take` gets each table once it is complete.
-  ForwardingTextReader(std::string path, TakeTable take);
+  ForwardingTextReader(std::string path, TakeTable take) : path_(std::move(path)), take_(std::move(take)) {}
 
   /// Reads the next line, without its end. Throws UsageError `FILE:LINE: REASON` if it is not a line of such a file.
   void line(std::string_view text);
@@ -128,8 +130,7 @@ class ForwardingTextReader {
   std::uint16_t last_of_all_ = 0;               ///< the last LID of earlier tables with lists_all_
   GroupForm form_ = GroupForm::numbers;
   unsigned first_column_ = 0, column_step_ = 0;
-  std::vector<std::uint32_t> at_;  ///< by LID: the place of its row in the table, from 1, and whether it has two rows; 0 if it has none
-  std::vector<std::uint16_t> repeated_;  ///< LIDs that the table has twice
+  std::set<std::uint16_t> repeated_;  ///< LIDs that the table has twice, or that an earlier one of the switch has too
   std::unordered_map<std::string, Seen> seen_;
   std::vector<std::string> remarks_;
   std::size_t further_remarks_ = 0;

@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <random>
 #include <string_view>
 #include <utility>
 
@@ -18,17 +16,7 @@
 
 namespace ib::formats {
 
-using subnet::Grouping;
-using subnet::LegacySweep;
-using subnet::local_port_num_offset;
-using subnet::Node;
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::none;
-using subnet::Port;
-using subnet::PortIndex;
-using subnet::Subnet;
-using subnet::SubnetLimits;
+using namespace subnet;
 
 namespace {
 
@@ -126,20 +114,28 @@ struct PortRecord {
   bool taken{};                ///< a node has named the port
   std::uint32_t node = none;   ///< that one
   std::uint32_t place = none;  ///< index in NetdiscCache::ports
-  std::uint32_t next = none;   ///< in its chain
 };
+
+/// Sorts ports from the order in which libibnetdisc found them to the order of its hash table, so that its programs and ours write the same
+/// bytes: by bucket, and the last found first.
+template <class T, class GuidOf>
+void sort_as_table(std::vector<T>& ports, GuidOf guid_of) {
+  constexpr std::uint32_t low_factor = 101, high_factor = 103;
+  std::array<std::vector<T>, 137> table;
+  for (const T& port : ports) {
+    const Guid guid = guid_of(port);
+    const auto low = static_cast<std::uint32_t>(guid.value), high = static_cast<std::uint32_t>(guid.value >> 32U);
+    table[((low * low_factor) ^ (high * high_factor)) % table.size()].push_back(port);
+  }
+  ports.clear();
+  for (const std::vector<T>& bucket : table) ports.insert(ports.end(), bucket.rbegin(), bucket.rend());
+}
 
 /// The names of a node's ports.
 struct PortKeys {
   ByteReader begin;
   unsigned count{};
 };
-
-std::uint64_t random_odd() {
-  std::random_device random;
-  const std::uint64_t high = random();
-  return high << 32U | random() | 1U;
-}
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
@@ -155,10 +151,7 @@ class CacheReader {
     std::ranges::reverse(keys_);
     find_start();
     check_nodes();
-    for (auto at = static_cast<std::uint32_t>(records_.size()); at-- > 0;) {
-      std::uint32_t& first = chains_[chain_of(records_[at].key)];
-      records_[at].next = std::exchange(first, at);
-    }
+    std::ranges::stable_sort(records_, {}, &PortRecord::key);
     give_ports_to_nodes();
     link();
     return std::move(cache_);
@@ -181,7 +174,6 @@ class CacheReader {
     cache_.nodes.reserve(node_count_);
     keys_.reserve(node_count_);
     records_.reserve(port_count_);
-    chains_.assign(std::bit_ceil(std::size_t{port_count_} + 2), none);
   }
 
   void read_node(std::uint32_t at) {
@@ -228,51 +220,41 @@ class CacheReader {
 
   /// Fills CachedNode::ports and NetdiscCache::ports.
   void give_ports_to_nodes() {
-    std::vector<std::uint32_t> met;  // records in the order in which libibnetdisc inserts them into its table
+    std::vector<PortRecord*> met;  // in the order in which libibnetdisc inserts them into its table
     for (std::uint32_t at = 0; at < cache_.nodes.size(); ++at) {
       for (; keys_[at].count > 0; --keys_[at].count) {
-        const std::uint32_t record = record_of(at, key(keys_[at].begin));
-        if (record == none) continue;
-        records_[record].taken = true;
-        records_[record].node = at;
+        PortRecord* const record = record_of(at, key(keys_[at].begin));
+        if (record == nullptr) continue;
+        record->taken = true;
+        record->node = at;
         met.push_back(record);
       }
     }
-    sort_as_table(met, [this](std::uint32_t record) { return records_[record].key.guid; });
+    sort_as_table(met, [](const PortRecord* record) { return record->key.guid; });
     cache_.ports.reserve(met.size());
-    for (const std::uint32_t met_one : met) {
-      PortRecord& record = records_[met_one];
-      record.place = static_cast<std::uint32_t>(cache_.ports.size());
+    for (PortRecord* const record : met) {
+      record->place = static_cast<std::uint32_t>(cache_.ports.size());
       CachedPort& port = cache_.ports.emplace_back();
-      visit_port(record.begin, port);
-      port.node = record.node;
+      visit_port(record->begin, port);
+      port.node = record->node;
     }
     for (std::uint32_t at = 0; at < cache_.ports.size(); ++at) cache_.nodes[cache_.ports[at].node].ports.push_back(at);
     for (CachedNode& node : cache_.nodes) check_ports(node);
   }
 
-  std::size_t chain_of(const Key& key) const {
-    const std::uint64_t hash = (key.guid.value ^ std::uint64_t{key.number} << 56U) * factor_;
-    return static_cast<std::size_t>(hash >> (64 - std::countr_zero(chains_.size())));
-  }
-  /// The first record with that key, of which there may be several, and the next one; none if there is no more.
-  std::uint32_t first_with(const Key& key) const { return first_with(key, chains_[chain_of(key)]); }
-  std::uint32_t next_like(std::uint32_t record) const { return first_with(records_[record].key, records_[record].next); }
-  std::uint32_t first_with(const Key& key, std::uint32_t record) const {
-    while (record != none && records_[record].key != key) record = records_[record].next;
-    return record;
-  }
+  /// The records with that key, of which there may be several.
+  auto with(const Key& key) { return std::ranges::equal_range(records_, key, {}, &PortRecord::key); }
 
-  /// The record that `key` means in node `at`, or none.
-  std::uint32_t record_of(std::uint32_t at, const Key& key) const {
-    std::uint32_t record = first_with(key);
-    if (record == none) return none;
+  /// The record that `key` means in node `at`. Null if there is none.
+  PortRecord* record_of(std::uint32_t at, const Key& key) {
+    const auto records = with(key);
+    if (records.empty()) return nullptr;
     const CachedNode& node = cache_.nodes[at];
-    while (record != none && (records_[record].owner != node.guid || records_[record].taken)) record = next_like(record);
-    if (record == none) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
+    const auto own = std::ranges::find_if(records, [&](const PortRecord& record) { return record.owner == node.guid && !record.taken; });
+    if (own == records.end()) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
     if (key.number > node.num_ports)
       throw UsageError(fmt::format("node 0x{:016x} names {}, and has {} ports", node.guid.value, to_text(key), node.num_ports));
-    return record;
+    return &*own;
   }
 
   void check_ports(CachedNode& node) const {
@@ -286,14 +268,14 @@ class CacheReader {
   void link() {
     for (const PortRecord& record : records_) {
       if (!record.taken || !record.linked) continue;
-      std::uint32_t remote = none;
-      for (std::uint32_t other = first_with(record.remote); other != none; other = next_like(other)) {
-        if (!records_[other].taken) continue;
-        const bool back = records_[other].linked && records_[other].remote == record.key;
-        if (remote == none || back) remote = other;
+      const PortRecord* remote = nullptr;
+      for (const PortRecord& other : with(record.remote)) {
+        if (!other.taken) continue;
+        const bool back = other.linked && other.remote == record.key;
+        if (remote == nullptr || back) remote = &other;
         if (back) break;
       }
-      if (remote != none) cache_.ports[record.place].remote = records_[remote].place;
+      if (remote != nullptr) cache_.ports[record.place].remote = remote->place;
     }
   }
 
@@ -301,10 +283,8 @@ class CacheReader {
   std::uint32_t node_count_{}, port_count_{};
   Guid from_;
   NetdiscCache cache_;
-  std::vector<PortKeys> keys_;  // by node index
-  std::vector<PortRecord> records_;
-  std::vector<std::uint32_t> chains_;    // the first record of each; a power of two
-  std::uint64_t factor_ = random_odd();  // no file can choose its hashes
+  std::vector<PortKeys> keys_;       // by node index
+  std::vector<PortRecord> records_;  // by key when all are read
 };
 
 void write_node(FileWriter& out, const NetdiscCache& cache, const CachedNode& node) {
@@ -453,7 +433,7 @@ void fill_subnet(const NetdiscCache& cache, Subnet& subnet) {
     if (subnet.port(places[at]).peer != places[remote]) subnet.link(places[at], places[remote]);
   }
   subnet.start = start_of(cache, subnet);
-  subnet::lay_routes(subnet);
+  lay_routes(subnet);
 }
 
 NetdiscCache cache_of(const Subnet& subnet, const LegacySweep& sweep, std::span<const NodeIndex> listed) {

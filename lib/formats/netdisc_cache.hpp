@@ -58,21 +58,6 @@ struct NetdiscCache {
   std::vector<CachedPort> ports;  ///< in the order in which libibnetdisc writes them
 };
 
-/// Sorts ports from the order in which libibnetdisc found them to the order of its hash table, so that its programs and ours write the same
-/// bytes: by bucket, and the last found first.
-template <class T, class GuidOf>
-void sort_as_table(std::vector<T>& ports, GuidOf guid_of) {
-  constexpr std::uint32_t low_factor = 101, high_factor = 103;
-  std::array<std::vector<T>, 137> table;
-  for (const T& port : ports) {
-    const Guid guid = guid_of(port);
-    const auto low = static_cast<std::uint32_t>(guid.value), high = static_cast<std::uint32_t>(guid.value >> 32U);
-    table[((low * low_factor) ^ (high * high_factor)) % table.size()].push_back(port);
-  }
-  ports.clear();
-  for (const std::vector<T>& bucket : table) ports.insert(ports.end(), bucket.rbegin(), bucket.rend());
-}
-
 /// Whether a file begins as such a file.
 bool is_netdisc_cache(Bytes file);
 

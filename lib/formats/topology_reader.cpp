@@ -21,15 +21,7 @@
 
 namespace ib::formats {
 
-using subnet::LinkRate;
-using subnet::Node;
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::none;
-using subnet::Port;
-using subnet::PortIndex;
-using subnet::Speed;
-using subnet::Subnet;
+using namespace subnet;
 
 namespace {
 
@@ -79,7 +71,7 @@ std::optional<unsigned> number_after(std::string_view text, std::string_view wor
 
 void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
   for (unsigned code = 1; code <= 16; code *= 2) {
-    if (subnet::lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
+    if (lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
   }
   // QDR stands for faster speeds too, which are in the extended fields.
   info.link_speed_active = rate.speed == Speed::sdr ? 1 : rate.speed == Speed::ddr ? 2 : 4;
@@ -98,7 +90,7 @@ class TopologyParser {
     if (text.ends_with('\r')) text.remove_suffix(1);
     if (trim(text).empty()) {
       info_ = {};
-      node_ = subnet::none;
+      node_ = none;
     } else if (text.front() == '#' || text.starts_with("Chassis ")) {
       comment(text);
     } else if (text.front() == '[') {
@@ -207,7 +199,7 @@ class TopologyParser {
     info_.num_ports = static_cast<std::uint8_t>(*ports);
     info_.node_guid = *guid;
     if (info_.port_guid == Guid{}) info_.port_guid = *guid;
-    if (!subnet_.has_room_for(info_)) refuse(std::string(subnet::no_room_text));
+    if (!subnet_.has_room_for(info_)) refuse(std::string(no_room_text));
     node_ = subnet_.add_node(info_);
     subnet_.node(node_).is_listed = true;
     describe(scanner.rest(), is_escaped);

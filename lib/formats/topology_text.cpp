@@ -18,15 +18,7 @@
 
 namespace ib::formats {
 
-using subnet::LinkRate;
-using subnet::Node;
-using subnet::NodeIndex;
-using subnet::NodeKind;
-using subnet::none;
-using subnet::Port;
-using subnet::PortIndex;
-using subnet::Speed;
-using subnet::Subnet;
+using namespace subnet;
 
 namespace {
 
@@ -65,15 +57,61 @@ std::string TopologyWriter::port0(NodeIndex at, bool is_switch) const {
                      subnet_.lmc(node.first_port));
 }
 
-void TopologyText::header(std::string& out, std::time_t now) const {
+void TopologyWriter::num_ports(std::string& out, NodeIndex at) const { print(out, "numports = {}\n", subnet_.node(at).info.num_ports); }
+
+void TopologyWriter::node(std::string& out, NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  head(out, at);
+  for (unsigned number = 1; number < node.slots; ++number) {
+    if (subnet_.port(node.first_port + number).peer != none) link(out, node.first_port + number);
+  }
+}
+
+void TopologyWriter::topology(std::string& out, std::span<const NodeIndex> nodes, const std::function<void()>& drain) const {
+  const std::string_view end = lists_all_ ? "\n" : "";
+  const auto block = [&](NodeIndex at) {
+    out += '\n';
+    node(out, at);
+    drain();
+  };
+  const auto section = [&](std::string_view title, std::span<const NodeIndex> boards, std::optional<NodeKind> kind) {
+    print(out, "\n# {}", title);
+    for (const NodeIndex at : boards) {
+      if (at != none && (!kind || subnet_.node(at).kind() == *kind)) block(at);
+    }
+    out += end;
+  };
+  header(out);
+  if (grouping != nullptr) {
+    for (const Chassis& box : grouping->chassis) {
+      if (box.number == 0) continue;
+      chassis(out, box);
+      section("Spine Nodes", box.spines, std::nullopt);
+      section("Line Nodes", box.lines, std::nullopt);
+      std::vector<NodeIndex> others = box.others;
+      if (lists_all_) others.insert(others.begin(), box.unlisted.begin(), box.unlisted.end());
+      section("Chassis Switches", others, NodeKind::sw);
+      section("Chassis CAs", others, NodeKind::ca);
+    }
+    out += "\nNon-Chassis Nodes\n";
+  }
+  for (const NodeIndex at : nodes) {
+    if (grouping == nullptr || !grouping->grouped(at)) block(at);
+  }
+  out += end;
+}
+
+void TopologyText::header(std::string& out) const {
   std::array<char, 64> date{};
   std::tm local{};
-  localtime_r(&now, &local);
+  localtime_r(&time, &local);
   std::strftime(date.data(), date.size(), "%a %b %d %H:%M:%S %Y", &local);
   print(out, "#\n# Topology file: generated on {}\n#\n", date.data());
-  if (subnet_.start == none) return;
-  const Port& start = subnet_.port(subnet_.start);
-  print(out, "# Initiated from node {} port {}\n", to_text(subnet_.node(start.node).guid()), to_text(start.guid));
+  if (subnet_.start != none) {
+    const Port& start = subnet_.port(subnet_.start);
+    print(out, "# Initiated from node {} port {}\n", to_text(subnet_.node(start.node).guid()), to_text(start.guid));
+  }
+  if (max_hops) print(out, "# Reported max hops discovered: {}\n", *max_hops);
 }
 
 void TopologyText::head(std::string& out, NodeIndex at) const {
@@ -89,14 +127,6 @@ void TopologyText::head(std::string& out, NodeIndex at) const {
   }
   print(out, "\n{}\t{} \"{}-{}\"\t# \"{}\"{}\n", node.kind() == NodeKind::router ? "Rt" : type_name(node), node.info.num_ports,
         type_letter(node), to_text(node.guid()), name(at), port0(at, node.kind() == NodeKind::sw));
-}
-
-void TopologyText::node(std::string& out, NodeIndex at) const {
-  head(out, at);
-  const Node& node = subnet_.node(at);
-  for (unsigned number = 0; number < node.slots; ++number) {
-    if (subnet_.port(node.first_port + number).peer != none) link(out, node.first_port + number);
-  }
 }
 
 void TopologyWriter::codes(std::string& out, const Port& port, bool has_speed) const {
@@ -164,8 +194,8 @@ void TopologyText::ports(std::string& out, NodeIndex at) const {
   }
 }
 
-void TopologyText::chassis(std::string& out, const subnet::Chassis& box) const {
-  print(out, "Chassis {}{}\n", box.number, box.guid == Guid{} ? std::string() : fmt::format(" (guid {})", to_text(box.guid)));
+void TopologyText::chassis(std::string& out, const Chassis& box) const {
+  print(out, "\nChassis {}{}\n", box.number, box.guid == Guid{} ? std::string() : fmt::format(" (guid {})", to_text(box.guid)));
 }
 
 // The functions of DiagsTopology follow the order of the text of infiniband-diags. Tabs and blanks are exactly as there.
@@ -181,8 +211,8 @@ std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.
 /// The text for width and speed of the port `at`. There is no speed if the port whose CapabilityMask says which speeds are valid is not
 /// known: port 0 of what is printed as a switch, which may be a router board.
 std::string DiagsTopology::rate(PortIndex at, PortIndex end_port, std::string_view between) const {
-  const subnet::LinkRate now = subnet::active_rate(subnet_, at);
-  const bool has_speed = now.speed != subnet::Speed::unknown && subnet_.port(end_port).has_info;
+  const LinkRate now = active_rate(subnet_, at);
+  const bool has_speed = now.speed != Speed::unknown && subnet_.port(end_port).has_info;
   const std::string width = now.lanes == 0 ? "??" : fmt::format("{}x", now.lanes);
   return fmt::format("{}{}{}", width, between, has_speed ? subnet::name(now.speed) : "???");
 }
@@ -196,17 +226,27 @@ void DiagsTopology::header(std::string& out) const {
   print(out, "# Initiated from node {:016x} port {:016x}\n", node.guid().value, node.info.port_guid.value);
 }
 
-void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host, std::string_view prefix) const {
+/// The names of the hosts of a Xsigo box.
+std::vector<std::string> DiagsTopology::hosts(const Chassis& box) const {
+  std::vector<std::string> names;
+  for (const NodeIndex at : box.others) {
+    if (is_xsigo(box.guid) && is_xsigo_host(subnet_.node(at).guid())) names.push_back(clean(at));
+  }
+  return names;
+}
+
+void DiagsTopology::ids(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const std::uint64_t image = node.info.system_image_guid.value;
-  print(out, "\n{0}vendid=0x{1:x}\n{0}devid=0x{2:x}\n", prefix, node.info.vendor_id, node.info.device_id);
-  if (image != 0) print(out, "{}sysimgguid=0x{:x}", prefix, image);
+  print(out, "vendid=0x{:x}\ndevid=0x{:x}\n", node.info.vendor_id, node.info.device_id);
+  if (image != 0) print(out, "sysimgguid=0x{:x}", image);
   const bool grouped = grouping != nullptr && grouping->grouped(at);
   if (grouped) {
-    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->slots[at].chassis].number);
-    if (!host.empty()) print(out, " ({})", host);
+    const Chassis& box = grouping->chassis[grouping->slots[at].chassis];
+    print(out, "\t\t# Chassis {}", box.number);
+    if (const auto names = hosts(box); !names.empty() && !names.back().empty()) print(out, " ({})", names.back());
     const PortIndex first = subnet_.port_of(at, 1);
-    if (subnet::is_xsigo_target(node.guid()) && first != none && subnet_.port(first).peer != none) {
+    if (is_xsigo_target(node.guid()) && first != none && subnet_.port(first).peer != none) {
       print(out, " slot {}", subnet_.port(subnet_.port(first).peer).number);
     }
   }
@@ -217,55 +257,46 @@ void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host, s
 bool DiagsTopology::as_switch(NodeIndex at) const {
   if (subnet_.node(at).kind() == NodeKind::sw) return true;
   if (grouping == nullptr || !grouping->grouped(at)) return false;
-  const subnet::Chassis& box = grouping->chassis[grouping->slots[at].chassis];
+  const Chassis& box = grouping->chassis[grouping->slots[at].chassis];
   return std::ranges::find(box.spines, at) != box.spines.end() || std::ranges::find(box.lines, at) != box.lines.end();
 }
 
-void DiagsTopology::head(std::string& out, NodeIndex at, std::string_view prefix, std::string_view detail_prefix,
-                         std::string_view host) const {
+void DiagsTopology::head(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const bool is_switch = as_switch(at);
-  ids(out, at, host, prefix);
+  ids(out, at);
   if (is_switch) {
-    print(out, "{}switchguid=0x{:x}({:x})", prefix, node.guid().value, node.info.port_guid.value);
+    print(out, "switchguid=0x{:x}({:x})", node.guid().value, node.info.port_guid.value);
   } else {
-    print(out, "{}{}guid=0x{:x}", prefix, node.kind() == NodeKind::router ? "rt" : "ca", node.guid().value);
+    print(out, "{}guid=0x{:x}", node.kind() == NodeKind::router ? "rt" : "ca", node.guid().value);
   }
   if (is_switch && grouping != nullptr) {
     out += "\t# ";
-    const subnet::Slot& place = grouping->slots[at];
+    const Slot& place = grouping->slots[at];
     if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
     out += grouping->slot_text(node, at);
   }
   out += '\n';
-  detail(out, at, detail_prefix);
-  if (!is_switch && grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
+  detail(out, at);
+  if (!is_switch && grouping != nullptr && is_xsigo_host(node.guid())) out += " (scp)";
   out += '\n';
 }
 
-void DiagsTopology::detail(std::string& out, NodeIndex at, std::string_view prefix) const {
+void DiagsTopology::detail(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const bool is_switch = as_switch(at);
   const std::string_view type = is_switch ? "Switch" : node.kind() == NodeKind::router ? "Rt" : "Ca";
-  print(out, "{}{}\t{} {}\t\t# \"{}\"", prefix, type, node.info.num_ports, node_id(node), is_switch ? name(at) : clean(at));
+  print(out, "{}\t{} {}\t\t# \"{}\"", type, node.info.num_ports, node_id(node), is_switch ? name(at) : clean(at));
   out += port0(at, is_switch);
 }
 
-void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view prefix, std::string_view host) const {
-  const Node& node = subnet_.node(at);
-  head(out, at, prefix, prefix, host);
-  for (unsigned number = 1; number < node.slots; ++number) {
-    if (subnet_.port(node.first_port + number).peer != none) port(out, node.first_port + number, prefix);
-  }
-}
-
-void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix) const {
+void DiagsTopology::link(std::string& out, PortIndex at) const {
   const Port& port = subnet_.port(at);
   const bool is_switch = as_switch(port.node);
   const Port& peer = subnet_.port(port.peer);
   const PortIndex end = is_switch ? subnet_.node(port.node).first_port : at;
   const Node& remote = subnet_.node(peer.node);
-  print(out, "{}[{}]{}", prefix, port.number, is_switch ? extension(at) : fmt::format("({:x}) ", port.guid.value));
+  print(out, "[{}]{}", port.number, is_switch ? extension(at) : fmt::format("({:x}) ", port.guid.value));
   print(out, "\t{}[{}]{}", node_id(remote), peer.number, extension(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, "{}({:x}) ", is_switch ? "" : " ", peer.guid.value);
   out += "\t\t# ";
@@ -273,64 +304,24 @@ void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix
   print(out, "\"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, end, ""));
   codes(out, port, !is_switch || subnet_.port(end).has_info);
   const Guid remote_guid = subnet_.port_guid(port.peer);
-  if (is_switch && subnet::is_xsigo_target(remote_guid)) {
+  if (is_switch && is_xsigo_target(remote_guid)) {
     print(out, " slot {}", port.number);
-  } else if (is_switch && subnet::is_xsigo_host(remote_guid)) {
+  } else if (is_switch && is_xsigo_host(remote_guid)) {
     out += " (scp)";
   }
   out += '\n';
 }
 
-void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const {
+void DiagsTopology::chassis(std::string& out, const Chassis& box) const {
   print(out, "\nChassis {}", box.number);
   if (box.guid.value != 0) print(out, " (guid 0x{:x})", box.guid.value);
   out += '\n';
-  std::string host;
-  for (const NodeIndex at : box.others) {
-    if (!subnet::is_xsigo(box.guid) || !subnet::is_xsigo_host(subnet_.node(at).guid())) continue;
-    host = clean(at);
-    print(out, "Hostname: {}\n", host);
-  }
-  const auto boards = [&](std::string_view title, const auto& nodes) {
-    print(out, "\n# {}", title);
-    for (const NodeIndex at : nodes) {
-      if (at != none) block(out, at, {}, host);
-    }
-  };
-  boards("Spine Nodes", box.spines);
-  boards("Line Nodes", box.lines);
-  for (const NodeKind kind : {NodeKind::sw, NodeKind::ca}) {
-    out += kind == NodeKind::sw ? "\n# Chassis Switches" : "\n# Chassis CAs";
-    for (const NodeIndex at : box.others) {
-      if (subnet_.node(at).kind() == kind) block(out, at, {}, host);
-    }
-  }
-}
-
-void DiagsTopology::topology(std::string& out, std::span<const NodeIndex> nodes, const std::function<void()>& drain) const {
-  header(out);
-  if (grouping != nullptr) {
-    for (const subnet::Chassis& box : grouping->chassis) {
-      if (box.number != 0) chassis(out, box);
-      drain();
-    }
-    out += "\nNon-Chassis Nodes\n";
-  }
-  for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
-    for (const NodeIndex at : nodes) {
-      if (subnet_.node(at).kind() != kind || (grouping != nullptr && grouping->grouped(at))) continue;
-      block(out, at, {});
-      drain();
-    }
-  }
+  for (const std::string& host : hosts(box)) print(out, "Hostname: {}\n", host);
 }
 
 void DiagsTopology::listed(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  const std::string_view type = node.kind() == NodeKind::sw       ? "Switch"
-                                : node.kind() == NodeKind::ca     ? "Ca"
-                                : node.kind() == NodeKind::router ? "Router"
-                                                                  : "???";
+  const std::string type = node.kind() == NodeKind::other ? "???" : type_name(node);
   print(out, "{}\t : 0x{:016x} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", type, node.guid().value, node.info.num_ports,
         node.info.device_id, node.info.vendor_id, name(at));
 }
@@ -353,7 +344,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
   }
 }
 
-void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const {
+void DiagsTopology::step(std::string& out, const LegacyStep& step) const {
   const Port& port = subnet_.port(step.port);
   const Node& node = subnet_.node(port.node);
   const unsigned lid = step.port_read ? subnet_.lid(step.port).value : 0U;

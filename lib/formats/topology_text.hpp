@@ -10,9 +10,11 @@
 
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/model.hpp"
@@ -25,49 +27,68 @@ namespace ib::formats {
 /// The text of a rate: "4xQDR"; "?" for unknown parts.
 std::string rate_text(const subnet::LinkRate& rate);
 
-/// What the texts of both dialects have in common.
+/// The text of a dialect.
 class TopologyWriter {
  public:
-  /// Both arguments must outlive the object. Only TopologyText takes null for `names`.
-  TopologyWriter(const subnet::Subnet& subnet, const subnet::NodeNameMap* names) : subnet_(subnet), names_(names) {}
-
   /// Adds speed, width and VL codes to each link.
   bool full = false;
   /// Names boxes, slots and external ports if not null.
   const subnet::Grouping* grouping = nullptr;
+  std::time_t time{};  ///< of the fabric, for the comment at the top
+
+  /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, box by box if there is a grouping. `drain` is called
+  /// from time to time. It may remove the text from `out`.
+  void topology(std::string& out, std::span<const subnet::NodeIndex> nodes, const std::function<void()>& drain) const;
+  /// Appends the block of a node without an empty line around it.
+  void node(std::string& out, subnet::NodeIndex at) const;
+  /// Appends the block of a node without its ports.
+  virtual void head(std::string& out, subnet::NodeIndex at) const = 0;
+  /// Appends the line of a linked port.
+  virtual void link(std::string& out, subnet::PortIndex at) const = 0;
+  /// Appends the line of a node: `Ca      : GUID ports 1 devid 0x673c vendid 0x2c9 "name"`.
+  virtual void listed(std::string& out, subnet::NodeIndex at) const = 0;
+  /// Appends one line for each known port, with the other end of its link.
+  virtual void ports(std::string& out, subnet::NodeIndex at) const = 0;
+  /// Appends the line `numports = 8`, for the comparison of two fabrics.
+  void num_ports(std::string& out, subnet::NodeIndex at) const;
 
  protected:
+  /// `lists_all`: a box has its boards outside of the tables of slots too (Chassis::unlisted), and each of its sections ends with an empty
+  /// line.
+  TopologyWriter(const subnet::Subnet& subnet, const subnet::NodeNameMap* names, bool lists_all)
+      : subnet_(subnet), names_(names), lists_all_(lists_all) {}
+  ~TopologyWriter() = default;
+
+  virtual void header(std::string& out) const = 0;
+  /// Appends the heading of a box: `Chassis 1 (guid GUID)`.
+  virtual void chassis(std::string& out, const subnet::Chassis& box) const = 0;
   void codes(std::string& out, const subnet::Port& port, bool has_speed) const;
   std::string extension(subnet::PortIndex at) const;
   std::string port0(subnet::NodeIndex at, bool is_switch) const;
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap* names_;
+  bool lists_all_;
 };
 
 /// The text of ibtool, with GUIDs in three-colon form.
-class TopologyText : public TopologyWriter {
+class TopologyText final : public TopologyWriter {
  public:
-  using TopologyWriter::TopologyWriter;
+  /// Both arguments must outlive the object. `names` may be null.
+  TopologyText(const subnet::Subnet& subnet, const subnet::NodeNameMap* names) : TopologyWriter(subnet, names, true) {}
 
-  /// Appends the comment at the top.
-  void header(std::string& out, std::time_t now) const;
-  /// Appends the block of a node without an empty line after it.
-  void node(std::string& out, subnet::NodeIndex at) const;
-  /// Appends the block of a node without its ports.
-  void head(std::string& out, subnet::NodeIndex at) const;
-  /// Appends the line of a linked port.
-  void link(std::string& out, subnet::PortIndex at) const;
-  /// Appends the line of a node: `Ca      : GUID ports 1 devid 0x673c vendid 0x2c9 "name"`.
-  void listed(std::string& out, subnet::NodeIndex at) const;
+  std::optional<unsigned> max_hops;  ///< for the comment at the top
+
+  void head(std::string& out, subnet::NodeIndex at) const override;
+  void link(std::string& out, subnet::PortIndex at) const override;
+  void listed(std::string& out, subnet::NodeIndex at) const override;
+  void ports(std::string& out, subnet::NodeIndex at) const override;
   /// Appends the line of a switch: `Switch  : GUID ports 8 "name" base port 0 lid 2 lmc 0`.
   void summary(std::string& out, subnet::NodeIndex at) const;
-  /// Appends one line for each known port, with the other end of its link.
-  void ports(std::string& out, subnet::NodeIndex at) const;
-  /// Appends the heading of a box: `Chassis 1 (guid GUID)`.
-  void chassis(std::string& out, const subnet::Chassis& box) const;
 
  private:
+  void header(std::string& out) const override;
+  void chassis(std::string& out, const subnet::Chassis& box) const override;
   std::string name(subnet::NodeIndex at) const;
   std::string port_name(subnet::PortIndex at) const;
 };
@@ -77,36 +98,30 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 
 /// The text of infiniband-diags' ibnetdiscover, with hexadecimal GUIDs. In descriptions, a blank replaces each character that cannot be
 /// printed; they are cut to 63 characters.
-class DiagsTopology : public TopologyWriter {
+class DiagsTopology final : public TopologyWriter {
  public:
-  using TopologyWriter::TopologyWriter;
+  /// Both arguments must outlive the object.
+  DiagsTopology(const subnet::Subnet& subnet, const subnet::NodeNameMap* names) : TopologyWriter(subnet, names, false) {}
 
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
-  std::time_t time{};                          ///< of the fabric, for the comment at the top
 
-  /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
-  /// `drain` is called from time to time. It may remove the text from `out`.
-  void topology(std::string& out, std::span<const subnet::NodeIndex> nodes, const std::function<void()>& drain) const;
-  /// Appends the block of a node. `host` is the name of the host to which a Xsigo box belongs, or empty. Each line begins with `prefix`.
-  void block(std::string& out, subnet::NodeIndex at, std::string_view prefix, std::string_view host = {}) const;
-  /// Appends the block without its ports. The last line begins with `detail_prefix`.
-  void head(std::string& out, subnet::NodeIndex at, std::string_view prefix, std::string_view detail_prefix,
-            std::string_view host = {}) const;
+  void head(std::string& out, subnet::NodeIndex at) const override;
+  void link(std::string& out, subnet::PortIndex at) const override;
+  void listed(std::string& out, subnet::NodeIndex at) const override;
+  void ports(std::string& out, subnet::NodeIndex at) const override;
   /// Appends the last line of a head, without its line break.
-  void detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
-  void port(std::string& out, subnet::PortIndex at, std::string_view prefix) const;
-  void listed(std::string& out, subnet::NodeIndex at) const;
-  void ports(std::string& out, subnet::NodeIndex at) const;
+  void detail(std::string& out, subnet::NodeIndex at) const;
   /// A line of -s: "DR path slid 0; dlid 0; 0,1 -> new Switch {…} portnum 0 lid 0-0 """.
   void step(std::string& out, const subnet::LegacyStep& step) const;
 
  private:
+  void header(std::string& out) const override;
+  void chassis(std::string& out, const subnet::Chassis& box) const override;
   std::string clean(subnet::NodeIndex at) const;
   std::string name(subnet::NodeIndex at) const { return diags_node_name(subnet_.node(at), *names_); }
   bool as_switch(subnet::NodeIndex at) const;
-  void header(std::string& out) const;
-  void chassis(std::string& out, const subnet::Chassis& box) const;
-  void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
+  std::vector<std::string> hosts(const subnet::Chassis& box) const;
+  void ids(std::string& out, subnet::NodeIndex at) const;
   std::string rate(subnet::PortIndex at, subnet::PortIndex end_port, std::string_view between) const;
 };
 

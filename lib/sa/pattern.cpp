@@ -29,19 +29,19 @@ constexpr unsigned most_gids = 255;
 
 std::size_t end_of_gids(Bytes record) { return gids_at + gid_size * (std::size_t{record[sources_at]} + record[destinations_at]); }
 
-void add_component(std::vector<Component>& all, const StructInfo& record, std::string member, bool reserved) {
-  const auto ref = find_path(record, member);
-  if (ref && ref->mask != 0) all.push_back({std::move(member), ref->mask_bit, ref->mask, reserved});
-}
-
-/// Adds the component `LID`, or components like `LID[3]` for an array whose elements have one bit each.
-void add_field(std::vector<Component>& all, const StructInfo& record, const std::string& prefix, const FieldInfo& field, bool each) {
-  const std::string member = prefix + std::string(field.iba_name);
-  if (field.count == 1 || !each) {
-    add_component(all, record, member, field.reserved);
-    return;
+/// Adds the component `LID`, or components like `LID[3]` for an array whose elements have one bit each. `outer`: the field of the record
+/// that has the field as a member, or null.
+void add_field(std::vector<Component>& all, const StructInfo& record, const FieldInfo* outer, const FieldInfo& field, bool each) {
+  const bool is_split = each && field.count > 1;
+  for (std::uint32_t i = 0; i < (is_split ? field.count : 1); ++i) {
+    const auto path = [&](Word FieldInfo::*name) {
+      return (outer != nullptr ? fmt::format("{}.{}", outer->*name, field.*name) : std::string(field.*name)) +
+             (is_split ? fmt::format("[{}]", i) : "");
+    };
+    std::string member = path(&FieldInfo::iba_name);
+    const auto ref = find_path(record, member);
+    if (ref && ref->mask != 0) all.push_back({std::move(member), path(&FieldInfo::name), ref->mask_bit, ref->mask, field.reserved});
   }
-  for (std::uint32_t i = 0; i < field.count; ++i) add_component(all, record, fmt::format("{}[{}]", member, i), field.reserved);
 }
 
 /// The bytes of the structure that directly contains the field of `ref`.
@@ -49,16 +49,16 @@ Bytes structure_of(Bytes bytes, const FieldRef& ref) {
   return bytes.subspan((ref.bit_offset - ref.index * ref.field->bits - ref.field->bit_offset) / 8);
 }
 
-/// The text of the value at `ref`: the plain text, and the text of python-rdma's repr().
-std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref) {
+/// The value at `ref` as the text of python-rdma's repr().
+std::string value_text(Bytes bytes, const FieldRef& ref) {
   const std::string text = field_text(structure_of(bytes, ref), *ref.field, ref.index);
   const Value value = read_path(bytes, ref);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return {text, std::to_string(*number)};
-  if (const auto* lid = std::get_if<Lid>(&value)) return {text, std::to_string(lid->value)};
-  if (std::holds_alternative<Guid>(value)) return {text, fmt::format("GUID('{}')", text)};
-  if (std::holds_alternative<Gid>(value)) return {text, fmt::format("GID('{}')", text)};
-  if (std::holds_alternative<GidPrefix>(value)) return {text, fmt::format("GIDPrefix('{}')", text)};
-  return {text, text};
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+  if (const auto* lid = std::get_if<Lid>(&value)) return std::to_string(lid->value);
+  if (std::holds_alternative<Guid>(value)) return fmt::format("GUID('{}')", text);
+  if (std::holds_alternative<Gid>(value)) return fmt::format("GID('{}')", text);
+  if (std::holds_alternative<GidPrefix>(value)) return fmt::format("GIDPrefix('{}')", text);
+  return text;
 }
 
 /// The GID list of a MultiPathRecord that `member` names. A PathRecord has the names SGID and DGID too.
@@ -106,11 +106,10 @@ std::vector<Component> components(const StructInfo& record) {
   std::vector<Component> all;
   for (const FieldInfo& field : record.fields) {
     if (field.structure == nullptr) {
-      add_field(all, record, {}, field, field.mask_bits == field.count);
+      add_field(all, record, nullptr, field, field.mask_bits == field.count);
       continue;
     }
-    const std::string prefix = std::string(field.iba_name) + ".";
-    for (const FieldInfo& inner : field.structure->fields) add_field(all, record, prefix, inner, field.member_masks != 0);
+    for (const FieldInfo& inner : field.structure->fields) add_field(all, record, &field, inner, field.member_masks != 0);
   }
   std::ranges::stable_sort(all, {}, &Component::bit);
   return all;
@@ -180,11 +179,10 @@ void Pattern::complete_selectors() {
 
 std::vector<Pattern::Match> Pattern::matches() const {
   std::vector<Match> found;
-  for (const Component& c : components(*form_)) {
-    if ((component_mask_ & c.mask) == 0) continue;
-    const FieldRef ref = *find_path(*form_, c.member);
-    auto [text, shown] = value_text(bytes_, ref);
-    found.push_back({c.bit, c.member, std::move(text), std::move(shown), holds_secret(structure_of(bytes_, ref), *ref.field)});
+  for (const Component& component : components(*form_)) {
+    if ((component_mask_ & component.mask) == 0) continue;
+    const FieldRef ref = *find_path(*form_, component.member);
+    found.push_back({component, value_text(bytes_, ref), holds_secret(structure_of(bytes_, ref), *ref.field)});
   }
   return found;
 }

@@ -23,6 +23,7 @@ constexpr std::uint64_t mask_bit(unsigned number) { return std::uint64_t{1} << n
 /// A part of a record that has its own bit in the component mask.
 struct Component {
   std::string member;    ///< path of the member: `LID`, `nodeInfo.portGUID`, `serviceData8[3]`
+  std::string name;      ///< the same path in C++ names: `lid`, `node_info.port_guid`, `service_data8[3]`
   int bit{};             ///< the first of its mask bits
   std::uint64_t mask{};  ///< all of its mask bits
   bool reserved{};
@@ -58,11 +59,11 @@ class Pattern {
   /// has such a value without its selector, the selector becomes "exactly this value". An SA ignores a value without a selector.
   void complete_selectors();
 
-  /// A required member, as text and as debugging output shows it.
+  /// A required member.
   struct Match {
-    int bit;
-    std::string member, text, shown;
-    bool secret;  ///< the member is a key that is set
+    Component component;
+    std::string shown;  ///< its value as debugging output shows it
+    bool secret;        ///< it is a key that is set
   };
   std::vector<Match> matches() const;
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "sa/record_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
+#include "sa/records.hpp"
 
 namespace ib::sa {
 namespace {
@@ -29,6 +28,7 @@ struct HeldAttribute {
   std::uint64_t block;  ///< BlockNum of the record, or 0
   RecordNames names;
   DottedOptions style;  ///< the style of the record's own members
+  bool in_full;         ///< see table_text()
 };
 
 template <class T>
@@ -65,7 +65,7 @@ void add_multicast_table(std::string& out, const HeldAttribute& part) {
   out += fmt::format("{0}MFT:\n{0}MLID\tPort Mask\n", line_start);
   std::uint64_t lid = first_multicast_lid + part.block * 32;
   for (const std::uint16_t mask : unpacked<smp::MulticastForwardingTable>(part).port_mask_block)
-    out += fmt::format("{}{:#x}\t{:#x}\n", line_start, lid++, mask);
+    out += fmt::format("{}{:#x}\t{:#0{}x}\n", line_start, lid++, mask, part.in_full ? 6 : 0);
 }
 
 void add_pkey_table(std::string& out, const HeldAttribute& part) {
@@ -85,7 +85,7 @@ void add_vl_arbitration(std::string& out, const HeldAttribute& part) {
     out += '\n';
   };
   for (const std::size_t first : {0U, 16U}) {
-    row("VL    ", first, 8, 0xf);
+    row("VL    ", first, 8, part.in_full ? 0xff : 0xf);
     row("Weight", first, 0, 0xff);
   }
 }
@@ -137,6 +137,15 @@ DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
   return style;
 }
 
+void add_held(std::string& out, Bytes record, const StructInfo& info, RecordNames names, const DottedOptions& style, bool in_full) {
+  const FieldInfo* block = find_field(info, "block_num");
+  const std::uint64_t number = block != nullptr ? read_number(record, *block) : 0;
+  for (const FieldInfo& field : info.fields) {
+    if (const AttributeForm* form = find_form(field))
+      form->add(out, {field_bytes(record, field), *field.structure, number, names, style, in_full});
+  }
+}
+
 }  // namespace
 
 std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
@@ -149,11 +158,13 @@ std::string record_text(Bytes record, const StructInfo& info, RecordNames names,
   DottedOptions own = style;
   own.leaves_out = [](const FieldInfo& field) { return find_form(field) != nullptr; };
   out += dotted(record, info, own);
-  const FieldInfo* block = find_field(info, "block_num");
-  for (const FieldInfo& field : info.fields) {
-    if (const AttributeForm* form = find_form(field))
-      form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
-  }
+  add_held(out, record, info, names, style, false);
+  return out;
+}
+
+std::string table_text(Bytes record, const StructInfo& info) {
+  std::string out;
+  add_held(out, record, info, RecordNames::saquery, {}, true);
   return out;
 }
 

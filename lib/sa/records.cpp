@@ -18,7 +18,6 @@ constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
   const TableRows table = table_rows(reply, least_size(type));
   Records records;
-  records.type = &type;
   records.torn = table.torn;
   records.bytes = RecordBuffer(std::move(reply.bytes), table.records.first(type.bytes));
   if (!mad::is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
@@ -64,13 +63,9 @@ async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const
   co_return parse(std::move(*reply), pattern.answer(), method);
 }
 
-async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern) {
-  mad::Result<Records> records = co_await try_records(transactor, transactor.sa_path(), pattern);
-  if (!records && is_no_records(records.error())) {
-    Records none;
-    none.type = &pattern.answer();
-    co_return none;
-  }
+async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern, std::uint8_t method) {
+  mad::Result<Records> records = co_await try_records(transactor, transactor.sa_path(), pattern, method);
+  if (!records && is_no_records(records.error())) co_return Records();
   co_return std::move(records).take();
 }
 

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/keys.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "sa/pattern.hpp"
@@ -19,8 +21,7 @@ namespace ib::sa {
 
 /// The answer of the SA.
 struct Records {
-  const StructInfo* type{};
-  RecordBuffer bytes;  ///< one row for each record; a row may be shorter than the type, and missing bytes count as zero
+  RecordBuffer bytes;  ///< one row for each record; a row may be shorter than the structure, and missing bytes count as zero
   bool torn = false;   ///< the answer came without its end: the SA may have more records
 };
 
@@ -39,7 +40,7 @@ std::size_t least_size(const StructInfo& record);
 
 /// Requests records from the transactor's own SA, as try_records() does. If there are no records, the result is empty and there
 /// is no error.
-async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern);
+async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern, std::uint8_t method = mad::method::get_table);
 
 /// Whether `error` is the answer of the SA that no record matches.
 bool is_no_records(const Error& error);
@@ -80,5 +81,17 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
 
 /// The LID at the other end of a link. Throws Error if it is not a unicast LID: no port can have such a LID.
 Lid end_of(const LinkRecord& link);
+
+// A record as a listing: its members, then the attribute that it holds in the form of that attribute (record_text.cpp).
+
+/// How members are called: as saquery of python-rdma calls them, or by their names in the C++ structures.
+enum class RecordNames : std::uint8_t { saquery, internal };
+
+/// The lines of one record, each indented by two tabs. Safe for terminals.
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys = Keys::hidden);
+
+/// Only the table that a record holds: forwarding entries, P_Keys or VL arbitration, each number in full: port masks with all their digits,
+/// VLs with the reserved bits above them.
+std::string table_text(Bytes record, const StructInfo& info);
 
 }  // namespace ib::sa

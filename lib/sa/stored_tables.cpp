@@ -109,15 +109,12 @@ class TableReader {
   std::shared_ptr<const mad::MadError> silence_;  // of the query that showed that the SA is silent
 };
 
-constexpr std::size_t method_at = 3, status_at = 4;  // IBA 13.4.2
-
-std::size_t header_size() { return mad::data_area(mad::mgmt_class::sa).offset; }
-
-/// The header of an answer to `request`. An SA answers with the SM_Key 0 (IBA C15-0.1.5).
-std::vector<std::uint8_t> answer_header(const mad::Request& request) {
+/// An answer of one MAD to `request`, with its components (IBA 13.4.2). An SA answers with the SM_Key 0 (IBA C15-0.1.5).
+std::vector<std::uint8_t> answer_with(const mad::Request& request, std::uint16_t status) {
   std::vector<std::uint8_t> mad = mad::to_mad(request);
-  mad.resize(header_size());
-  mad[method_at] = mad::response_method(request.method);
+  mad.resize(mad::packet_size);
+  mad[3] = mad::response_method(request.method);
+  store_be(&mad[4], status);
   std::fill_n(mad.begin() + sm_key_at, sm_key_size, std::uint8_t{0});
   return mad;
 }
@@ -215,11 +212,6 @@ constexpr std::uint8_t full_port_info = 0x80;  // of the options of a PortInfoRe
 
 std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-std::string_view method_name(std::uint8_t method) {
-  const std::string_view name = mad::rpc_name(mad::mgmt_class::sa, method);
-  return name.empty() ? "This method" : name;
-}
-
 }  // namespace
 
 std::span<const QueryInfo> stored_table_infos() {
@@ -274,11 +266,7 @@ void hide_keys(const QueryInfo& table, MutableBytes mad) {
 }
 
 std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, std::uint16_t status) {
-  // An error carries the components of the request, as opensm's do.
-  std::vector<std::uint8_t> sent = mad::to_mad(request), mad = answer_header(request);
-  mad.insert(mad.end(), sent.begin() + static_cast<std::ptrdiff_t>(std::min(header_size(), sent.size())), sent.end());
-  mad.resize(mad::packet_size);
-  store_be(&mad[status_at], status);
+  const std::vector<std::uint8_t> sent = mad::to_mad(request), mad = answer_with(request, status);  // as opensm's
   return mad::status_error(sent, mad, request.path);
 }
 
@@ -290,8 +278,9 @@ mad::Result<mad::Reply> table_reply(const mad::Request& request, std::size_t ste
     const auto status = records.empty() ? status::no_records : status::too_many_records;
     return error_reply(request, static_cast<std::uint16_t>(status << class_specific));
   }
-  std::vector<std::uint8_t> mad = answer_header(request);
-  const std::size_t begin = mad.size();
+  std::vector<std::uint8_t> mad = answer_with(request, 0);
+  const std::size_t begin = mad::data_area(mad::mgmt_class::sa).offset;
+  mad.resize(begin);
   store_be(&mad[mad::attribute_offset_offset], static_cast<std::uint16_t>(records.empty() && !torn ? 0 : step / 8));
   for (const Bytes record : records) {
     const std::size_t end = mad.size() + step;
@@ -366,8 +355,11 @@ bool StoredAnswers::is_unread(const mad::Request& request) {
 
 std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& request) {
   if (mad::changes_something(request)) return "A change of the subnet administrator's records needs the subnet administrator.";
-  if (request.method != mad::method::get && request.method != mad::method::get_table)
-    return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.", method_name(request.method));
+  if (request.method != mad::method::get && request.method != mad::method::get_table) {
+    const std::string_view name = mad::rpc_name(mad::mgmt_class::sa, request.method);
+    return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.",
+                       name.empty() ? "This method" : name);
+  }
   const QueryInfo* table = table_of(request);
   if (table == nullptr) return fmt::format("Records with attribute ID {:#06x} are in no table.", request.attribute_id);
   const Stored& rows = stored(*table);

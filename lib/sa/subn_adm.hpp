@@ -26,7 +26,25 @@ namespace ib::sa {
 /// A view of records in a buffer that someone else owns.
 class RecordRows {
  public:
-  class Iterator;
+  class Iterator {
+   public:
+    using value_type = Bytes;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    Iterator(const RecordRows& rows, std::size_t at) : rows_(&rows), at_(at) {}
+    Bytes operator*() const { return (*rows_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*rows_, at_++}; }
+    bool operator==(const Iterator& other) const = default;
+
+   private:
+    const RecordRows* rows_{};
+    std::size_t at_{};
+  };
 
   RecordRows() = default;
   /// `count` records of `size` bytes each, which begin at multiples of `stride` in `bytes`. The last record may be shorter: it
@@ -41,68 +59,28 @@ class RecordRows {
     const Bytes rest = bytes_.subspan(at * stride_);
     return rest.first(std::min(size_, rest.size()));
   }
-  Iterator begin() const;
-  Iterator end() const;
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, count_}; }
 
   /// The records cut to their first `size` bytes. Shorter records stay whole.
   RecordRows first(std::size_t size) const { return {bytes_, stride_, std::min(size, size_), count_}; }
 
  private:
-  friend class RecordBuffer;
   Bytes bytes_;
   std::size_t stride_{}, size_{}, count_{};
 };
 
-class RecordRows::Iterator {
- public:
-  using iterator_concept = std::forward_iterator_tag;
-  using value_type = Bytes;
-  using difference_type = std::ptrdiff_t;
-
-  Iterator() = default;
-  Iterator(const RecordRows& rows, std::size_t at) : rows_(rows), at_(at) {}
-  Bytes operator*() const { return rows_[at_]; }
-  Iterator& operator++() {
-    ++at_;
-    return *this;
-  }
-  Iterator operator++(int) {
-    Iterator before = *this;
-    ++at_;
-    return before;
-  }
-  bool operator==(const Iterator& other) const { return at_ == other.at_; }
-
- private:
-  RecordRows rows_;
-  std::size_t at_{};
-};
-
-inline RecordRows::Iterator RecordRows::begin() const { return {*this, 0}; }
-inline RecordRows::Iterator RecordRows::end() const { return {*this, count_}; }
-
-class RecordBuffer {
+/// Records with the buffer that they are in.
+class RecordBuffer : public RecordRows {
  public:
   RecordBuffer() = default;
   /// Takes over `bytes`, which contain `rows`.
-  RecordBuffer(std::vector<std::uint8_t> bytes, const RecordRows& rows)
-      : bytes_(std::move(bytes)),
-        offset_(rows.empty() ? 0 : static_cast<std::size_t>(rows.bytes_.data() - bytes_.data())),
-        length_(rows.empty() ? 0 : rows.bytes_.size()),
-        stride_(rows.stride_),
-        size_(rows.size_),
-        count_(rows.count_) {}
-
-  RecordRows rows() const { return {Bytes(bytes_).subspan(offset_, length_), stride_, size_, count_}; }
-  std::size_t size() const { return count_; }
-  bool empty() const { return count_ == 0; }
-  Bytes operator[](std::size_t at) const { return rows()[at]; }
-  RecordRows::Iterator begin() const { return rows().begin(); }
-  RecordRows::Iterator end() const { return rows().end(); }
+  RecordBuffer(std::vector<std::uint8_t> bytes, const RecordRows& rows) : RecordRows(rows), bytes_(std::move(bytes)) {}
+  RecordBuffer(RecordBuffer&&) = default;
+  RecordBuffer& operator=(RecordBuffer&&) = default;
 
  private:
   std::vector<std::uint8_t> bytes_;
-  std::size_t offset_{}, length_{}, stride_{}, size_{}, count_{};
 };
 
 /// The records of a SubnAdmGetTableResp or a similar answer.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "iba-gen/sa.hpp"
+#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "mad/describe.hpp"
 #include "sa/records.hpp"
@@ -23,31 +24,21 @@ mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad,
   return reply;
 }
 
-/// A record that holds an attribute of SMPs (IBA 15.2.5). The first component of each is the LID.
+/// A record that holds an attribute of SMPs (IBA 15.2.5), in its field `held`. The first component of each such record is the LID.
 struct HoldingRecord {
-  const StructInfo* attribute;
   const StructInfo* record;
-  bool sparse = false, switch_only = false;  // see RecordQuery
+  const FieldInfo* held;
 };
 
-const HoldingRecord* record_with(std::uint16_t smp_attribute) {
-  static const HoldingRecord all[] = {
-      {&smp::NodeInfo::info(), &NodeRecord::info()},
-      {&smp::NodeDescription::info(), &NodeRecord::info()},
-      {&smp::SwitchInfo::info(), &SwitchInfoRecord::info()},
-      {&smp::SMInfo::info(), &SMInfoRecord::info()},
-      {&smp::PortInfo::info(), &PortInfoRecord::info()},
-      {&smp::PortInfoExtended::info(), &PortInfoExtendedRecord::info()},
-      {&smp::GuidInfo::info(), &GuidInfoRecord::info()},
-      {&smp::PKeyTable::info(), &PKeyTableRecord::info(), true},
-      {&smp::SLToVLMappingTable::info(), &SLToVLMappingTableRecord::info()},
-      {&smp::VLArbitrationTable::info(), &VLArbitrationTableRecord::info()},
-      {&smp::LinearForwardingTable::info(), &LinearForwardingTableRecord::info()},
-      {&smp::RandomForwardingTable::info(), &RandomForwardingTableRecord::info()},
-      {&smp::MulticastForwardingTable::info(), &MulticastForwardingTableRecord::info(), true, true},
-  };
-  const auto found = std::ranges::find(all, smp_attribute, [](const HoldingRecord& row) { return row.attribute->attribute_id; });
-  return found == std::end(all) ? nullptr : found;
+std::optional<HoldingRecord> record_with(std::uint16_t smp_attribute) {
+  for (const QueryInfo& query : all_queries()) {
+    if (!query.by_sa() || query.info->fields.front().kind != FieldKind::lid) continue;
+    const auto held = std::ranges::find_if(query.info->fields, [smp_attribute](const FieldInfo& field) {
+      return field.structure != nullptr && field.structure->attribute_id == smp_attribute;
+    });
+    if (held != query.info->fields.end()) return HoldingRecord{query.info, &*held};
+  }
+  return {};
 }
 
 std::uint32_t value_of(const ModifierInfo& part, std::uint32_t modifier) {
@@ -72,23 +63,24 @@ bool names_port_by_modifier(std::uint16_t attribute, std::uint32_t modifier) {
 }  // namespace
 
 std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid) {
-  const HoldingRecord* const row = record_with(smp_attribute);
-  if (row == nullptr) return {};
+  const std::optional<HoldingRecord> row = record_with(smp_attribute);
+  if (!row) return {};
   const StructInfo& record = *row->record;
-  const FieldInfo& held = *std::ranges::find(record.fields, row->attribute, &FieldInfo::structure);
+  const StructInfo& attribute = *row->held->structure;
+  const bool is_multicast = smp_attribute == smp::MulticastForwardingTable::attribute_id;
   RecordQuery query{.attribute_id = static_cast<std::uint16_t>(record.attribute_id),
                     .bytes = std::vector<std::uint8_t>(record.bytes),
-                    .offset = held.bit_offset / 8,
-                    .size = held.bits / 8,
-                    .sparse = row->sparse,
-                    .switch_only = row->switch_only};
+                    .offset = row->held->bit_offset / 8,
+                    .size = row->held->bits / 8,
+                    .sparse = is_multicast || smp_attribute == smp::PKeyTable::attribute_id,
+                    .switch_only = is_multicast};
   const auto select = [&query](const FieldInfo& field, std::uint32_t value) {
     wire::set_bits(query.bytes, field.bit_offset, field.bits, value);
     query.component_mask |= mask_bit(static_cast<unsigned>(field.mask_bit));
   };
   select(record.fields.front(), lid.value);
   std::uint32_t rest = modifier;
-  for (const ModifierInfo& part : row->attribute->modifier) {
+  for (const ModifierInfo& part : attribute.modifier) {
     const std::uint32_t value = value_of(part, modifier);
     const FieldInfo* const field = component_of(record, part);
     // These parts do not select what is read.
@@ -101,7 +93,7 @@ std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32
     query.port = static_cast<std::uint8_t>(value);
     if (!names_port_by_modifier(smp_attribute, modifier)) query.only_of_switches |= mask_bit(static_cast<unsigned>(field->mask_bit));
   }
-  if (rest != 0 && !row->attribute->modifier.empty()) return {};
+  if (rest != 0 && !attribute.modifier.empty()) return {};
   return query;
 }
 
@@ -132,8 +124,9 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
   }
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
-    const bool plausible = co_await is_plausible(*query, *lid);
-    if (!plausible) co_return reply;
+    const mad::Result<smp::NodeInfo> node = co_await node_info(*lid);
+    const bool has_table = node && query->port <= node->num_ports && (!query->switch_only || node->node_type == smp::NodeType::switch_);
+    if (!has_table) co_return reply;
     const std::vector<std::uint8_t> zeros(query->size);
     co_return smp_reply(request, zeros, reply.error().reply(), {});
   }
@@ -196,11 +189,6 @@ mad::Task<Lid> SaTransactor::lid_of_port(Lid lid, std::uint8_t port) {
     if (record.node_info.node_guid == node->node_guid && record.node_info.local_port_num == port) co_return record.lid;
   }
   co_return lid;
-}
-
-mad::Task<bool> SaTransactor::is_plausible(const RecordQuery& query, Lid lid) {
-  const mad::Result<smp::NodeInfo> node = co_await node_info(lid);
-  co_return node&& query.port <= node->num_ports && (!query.switch_only || node->node_type == smp::NodeType::switch_);
 }
 
 }  // namespace ib::sa

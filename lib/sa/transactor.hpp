@@ -58,8 +58,6 @@ class SaTransactor final : public mad::Layer {
   mad::Task<mad::Result<smp::NodeInfo>> node_info(Lid lid);
   mad::Task<mad::Result<Lid>> request_link(Lid from, std::uint8_t port);
   mad::Task<Lid> lid_of_port(Lid lid, std::uint8_t port);
-  /// Whether the node really has the table for which the SA has no record.
-  mad::Task<bool> is_plausible(const RecordQuery& query, Lid lid);
 
   async::Once<std::pair<Lid, std::uint8_t>, mad::Result<Lid>> links_;  ///< by LID and port
   async::Once<Lid, mad::Result<mad::Reply>> nodes_;                    ///< NodeRecords: each answers for NodeInfo and NodeDescription

@@ -53,8 +53,8 @@ struct DecodeReport final : Report {
     packet.format != nullptr ? report::visit_fields(sink, "mad", packet.mad, *packet.format, keys) : sink.null("mad");
   }
   void text(TextOut& out) const override {
-    if (verbosity >= 1) umad_text(out);
     if (verbosity >= 1) {
+      umad_text(out);
       for (const auto& [info, bytes] : packet.headers) print(out, *info, bytes);
     }
     if (verbosity >= 1 || packet.format == nullptr) print(out, mad::Header::info(), packet.mad);

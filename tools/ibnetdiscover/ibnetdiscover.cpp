@@ -28,6 +28,7 @@
 namespace ib::tools {
 namespace {
 
+using formats::TopologyWriter;
 using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::none;
@@ -44,35 +45,45 @@ DiffSide of_kind(DiffSide side, NodeKind kind) {
 
 std::vector<NodeDifference> compare(const DiffSide& before, const DiffSide& after, const DiffChecks& checks) {
   std::vector<NodeDifference> all;
-  const auto add = [&](bool wanted, NodeKind kind) {
+  for (const auto& [wanted, kind] :
+       {std::pair(checks.switches, NodeKind::sw), std::pair(checks.cas, NodeKind::ca), std::pair(checks.routers, NodeKind::router)}) {
     if (wanted)
       std::ranges::move(differences(of_kind(before, kind), of_kind(after, kind), checks, DiffWay::topology), std::back_inserter(all));
-  };
-  add(checks.switches, NodeKind::sw);
-  add(checks.cas, NodeKind::ca);
-  add(checks.routers, NodeKind::router);
+  }
   return all;
 }
 
-void append_num_ports(std::string& out, const subnet::Subnet& before, const subnet::Subnet& after, const NodeDifference& found) {
-  out += fmt::format("{}numports = {}\n", old_side, before.node(found.before).info.num_ports);
-  out += fmt::format("{}numports = {}\n", new_side, after.node(found.after).info.num_ports);
+void append_lines(std::string& out, std::string_view lines, std::string_view mark) {
+  for (const std::string_view line : split_list(lines, "\n")) out.append(mark).append(line).append("\n");
 }
 
-void append_lines(std::string& out, std::string_view lines, std::string_view prefix) {
-  for (const std::string_view line : split_list(lines, "\n")) out.append(prefix).append(line).append("\n");
-}
-
-/// Appends the head of a node that is in both fabrics. If it differs, its last line is printed for both.
-void append_head(std::string& out, const formats::TopologyText& was, const formats::TopologyText& is, const NodeDifference& found) {
-  if (!found.head) return was.head(out, found.before);
-  std::string old_head, new_head;
-  was.head(old_head, found.before);
-  is.head(new_head, found.after);
-  const auto last_line = [](const std::string& head) { return head.rfind('\n', head.size() - 2) + 1; };
-  out += old_head.substr(0, last_line(old_head));
-  append_lines(out, old_head.substr(last_line(old_head)), old_side);
-  append_lines(out, new_head.substr(last_line(new_head)), new_side);
+/// What is different of a node, or the whole node if only one fabric has it, as a listing whose lines are marked by their fabric. Of a head
+/// that differs only the last line is there twice.
+std::string difference(const TopologyWriter& was, const TopologyWriter& is, const NodeDifference& found) {
+  std::string text;
+  const auto add = [&](void (TopologyWriter::*write)(std::string&, std::uint32_t) const, std::uint32_t before, std::uint32_t after) {
+    std::string old_lines, new_lines;
+    if (before != none) (was.*write)(old_lines, before);
+    if (after != none) (is.*write)(new_lines, after);
+    append_lines(text, old_lines, old_side);
+    append_lines(text, new_lines, new_side);
+  };
+  if (found.before == none || found.after == none) {
+    add(&TopologyWriter::node, found.before, found.after);
+    return text;
+  }
+  was.head(text, found.before);
+  if (found.head) {
+    std::string old_head = std::exchange(text, {}), new_head;
+    is.head(new_head, found.after);
+    const auto last_line = [](const std::string& head) { return head.rfind('\n', head.size() - 2) + 1; };
+    text = old_head.substr(0, last_line(old_head));
+    append_lines(text, old_head.substr(last_line(old_head)), old_side);
+    append_lines(text, new_head.substr(last_line(new_head)), new_side);
+  }
+  if (found.num_ports) add(&TopologyWriter::num_ports, found.before, found.after);
+  for (const PortDifference& port : found.ports) add(&TopologyWriter::link, port.before, port.after);
+  return text;
 }
 
 struct DiffReport final : FabricReport {
@@ -91,25 +102,7 @@ struct DiffReport final : FabricReport {
   void text(TextOut& out) const override {
     formats::TopologyText was(before_.subnet, &fabric.names), is(fabric.subnet, &fabric.names);
     was.full = is.full = full_;
-    for (const NodeDifference& found : found_) {
-      std::string text;
-      if (found.before == none || found.after == none) {
-        std::string block;
-        found.after == none ? was.node(block, found.before) : is.node(block, found.after);
-        append_lines(text, block, found.after == none ? old_side : new_side);
-      } else {
-        append_head(text, was, is, found);
-        if (found.num_ports) append_num_ports(text, before_.subnet, fabric.subnet, found);
-      }
-      for (const PortDifference& port : found.ports) {
-        std::string before, after;
-        if (port.before != none) was.link(before, port.before);
-        if (port.after != none) is.link(after, port.after);
-        append_lines(text, before, old_side);
-        append_lines(text, after, new_side);
-      }
-      out.write(text + "\n");
-    }
+    for (const NodeDifference& found : found_) out.write(difference(was, is, found) + "\n");
   }
   Exit status() const override { return found_.empty() ? FabricReport::status() : Exit::findings; }
 
@@ -119,37 +112,10 @@ struct DiffReport final : FabricReport {
   std::vector<NodeDifference> found_;
 };
 
-DiffOptions topology_diff_options() { return {topology_diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}}; }
-
-void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& now, const DiffChecks& checks, bool full) {
-  formats::DiagsTopology was(stored.subnet, &now.names), is(now.subnet, &now.names);
-  was.full = is.full = full;
-  std::string& text = out.buffer();
-  for (const NodeDifference& found : compare({stored.subnet, stored.order, {}}, {now.subnet, now.order, {}}, checks)) {
-    if (found.after == none) {
-      was.block(text, found.before, old_side);
-    } else if (found.before == none) {
-      is.block(text, found.after, new_side);
-    } else {
-      was.head(text, found.before, {}, found.head ? old_side : "");
-      if (found.head) {
-        is.detail(text, found.after, new_side);
-        text += '\n';
-      }
-      if (found.num_ports) append_num_ports(text, stored.subnet, now.subnet, found);
-      for (const PortDifference& port : found.ports) {
-        if (port.before != none) was.port(text, port.before, old_side);
-        if (port.after != none) is.port(text, port.after, new_side);
-      }
-    }
-    out.write({});
-  }
-}
-
 struct ShownTopology {
   bool lists{}, ports{}, full{}, grouping{}, max_hops{};
   std::time_t time{};  ///< of the fabric
-  DiffOptions diff = topology_diff_options();
+  DiffOptions diff{topology_diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}};
 };
 
 /// Adds the options that both dialects have. `choose` gets the kinds of nodes of an option for a list.
@@ -199,12 +165,16 @@ struct TopologyReport final : FabricReport {
   void text(TextOut& out) const override {
     formats::TopologyText text(fabric.subnet, &fabric.names);
     text.full = shown.full;
+    text.time = shown.time;
+    if (shown.max_hops) text.max_hops = max_hops();
     if (shown.ports) {
       for (const NodeIndex at : order) text.ports(out.buffer(), at), out.write({});
     } else if (shown.lists) {
       for (const NodeIndex at : order) text.listed(out.buffer(), at), out.write({});
     } else {
-      topology(out, text);
+      const subnet::Grouping grouping = shown.grouping ? subnet::group(fabric.subnet, order) : subnet::Grouping();
+      if (shown.grouping) text.grouping = &grouping;
+      text.topology(out.buffer(), order, [&out] { out.write({}); });
     }
   }
 
@@ -216,46 +186,6 @@ struct TopologyReport final : FabricReport {
     unsigned hops = 0;
     for (const subnet::Node& node : fabric.subnet.nodes()) hops = std::max<unsigned>(hops, node.hops);
     return hops;
-  }
-
-  void topology(TextOut& out, formats::TopologyText& text) const {
-    text.header(out.buffer(), shown.time);
-    if (shown.max_hops) out.print("# Reported max hops discovered: {}\n", max_hops());
-    out.write("\n");
-    subnet::Grouping grouping;
-    if (shown.grouping) {
-      grouping = subnet::group(fabric.subnet, order);
-      text.grouping = &grouping;
-      for (const subnet::Chassis& box : grouping.chassis) {
-        if (box.number != 0) chassis(out, text, box);
-      }
-      out.write("Non-Chassis Nodes\n\n");
-    }
-    for (const NodeIndex at : order) {
-      if (!shown.grouping || !grouping.grouped(at)) block(out, text, at);
-    }
-  }
-
-  void chassis(TextOut& out, const formats::TopologyText& text, const subnet::Chassis& box) const {
-    text.chassis(out.buffer(), box);
-    const auto section = [&](std::string_view title, const auto& nodes, std::optional<NodeKind> kind) {
-      out.print("\n# {}\n", title);
-      for (const NodeIndex at : nodes) {
-        if (at != subnet::none && (!kind || fabric.subnet.node(at).kind() == *kind)) block(out, text, at);
-      }
-    };
-    section("Spine Nodes", box.spines, std::nullopt);
-    section("Line Nodes", box.lines, std::nullopt);
-    std::vector<NodeIndex> others(box.unlisted.begin(), box.unlisted.end());
-    others.insert(others.end(), box.others.begin(), box.others.end());
-    section("Chassis Switches", others, NodeKind::sw);
-    section("Chassis CAs", others, NodeKind::ca);
-    out.write("\n");
-  }
-
-  static void block(TextOut& out, const formats::TopologyText& text, NodeIndex at) {
-    text.node(out.buffer(), at);
-    out.write("\n");
   }
 };
 
@@ -311,6 +241,14 @@ class Ibnetdiscover final : public Command {
   TableOptions table_;
 };
 
+/// The nodes of `kinds`, kind by kind.
+std::vector<NodeIndex> of_kinds(const LibibnetdiscFabric& fabric, const std::vector<NodeKind>& kinds) {
+  std::vector<NodeIndex> nodes;
+  for (const NodeKind kind : kinds)
+    std::ranges::copy_if(fabric.order, std::back_inserter(nodes), [&](NodeIndex at) { return fabric.subnet.node(at).kind() == kind; });
+  return nodes;
+}
+
 class IbnetdiscoverDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
@@ -360,22 +298,18 @@ class IbnetdiscoverDiags final : public Command {
     if (shown_.ports) {
       for (const NodeIndex at : fabric.order) topology.ports(out.buffer(), at), out.write({});
     } else if (shown_.lists) {
-      for (const NodeKind kind : kinds_) {
-        for (const NodeIndex at : fabric.order) {
-          if (fabric.subnet.node(at).kind() == kind) topology.listed(listing.buffer(), at);
-          listing.write({});
-        }
-      }
+      for (const NodeIndex at : of_kinds(fabric, kinds_)) topology.listed(listing.buffer(), at), listing.write({});
     } else if (shown_.diff.file) {
-      print_differences(listing, stored, fabric, shown_.diff.checks, shown_.full);
+      formats::DiagsTopology was(stored.subnet, &fabric.names);
+      was.full = shown_.full;
+      for (const NodeDifference& found : compare({stored.subnet, stored.order, {}}, {fabric.subnet, fabric.order, {}}, shown_.diff.checks))
+        listing.write("\n" + difference(was, topology, found));
     } else {
       if (shown_.max_hops) topology.sweep = &fabric.sweep;
-      subnet::Grouping grouping;
-      if (shown_.grouping) {
-        grouping = subnet::group(fabric.subnet, fabric.order);
-        topology.grouping = &grouping;
-      }
-      topology.topology(listing.buffer(), fabric.order, [&listing] { listing.write({}); });
+      const subnet::Grouping grouping = shown_.grouping ? subnet::group(fabric.subnet, fabric.order) : subnet::Grouping();
+      if (shown_.grouping) topology.grouping = &grouping;
+      topology.topology(listing.buffer(), of_kinds(fabric, {NodeKind::sw, NodeKind::ca, NodeKind::router}),
+                        [&listing] { listing.write({}); });
     }
   }
 

@@ -224,7 +224,7 @@ class ListScripts final : public Command {
       for (const NodeIndex at : fabric.order) {
         if (fabric.subnet.node(at).kind() != kind) continue;
         head.clear();
-        topology.detail(head, at, {});
+        topology.detail(head, at);
         list_topology_line(out.buffer(), head, kind);
         out.write({});
       }

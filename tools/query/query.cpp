@@ -22,7 +22,6 @@
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/attribute_text.hpp"
-#include "tools/shared/records_report.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -32,8 +31,9 @@ struct QueryReport final : Report {
   std::string_view method;
   path::Path path = path::IbPath();
   std::uint32_t modifier{};
-  bool table = false;    ///< the answer is a list
-  sa::Records answer;    ///< one record if the answer is not a list
+  bool table = false;  ///< the answer is a list
+  sa::Records answer;  ///< one record if the answer is not a list
+  const StructInfo* type{};
   bool planned = false;  ///< a Set that --dry-run kept back: there is no answer
   const CommonOptions& options;
 
@@ -44,19 +44,19 @@ struct QueryReport final : Report {
     path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      report::visit_attribute(sink, answer.bytes[0], *answer.type, options.keys);
+      report::visit_attribute(sink, answer.bytes[0], *type, options.keys);
       return;
     }
-    sink.value("attribute", answer.type->iba_name);
+    sink.value("attribute", type->iba_name);
     sink.value("complete", !answer.torn);
-    visit_records(sink, "records", answer.bytes, *answer.type, options.keys);
+    visit_records(sink, "records", answer.bytes, *type, options.keys);
   }
 
   void text(TextOut& out) const override {
     std::size_t number = 0;
     for (const Bytes record : answer.bytes) {
       if (table) out.print("Reply structure #{}\n", number++);
-      AttributeText(options, *answer.type, record).text(out, {.indent = table ? "\t\t" : ""});
+      AttributeText(options, *type, record).text(out, {.indent = table ? "\t\t" : ""});
     }
   }
   Exit status() const override { return answer.torn ? Exit::incomplete : Exit::ok; }
@@ -144,7 +144,7 @@ class Query final : public Command {
     report.modifier = modifier_;
     async::Task<> answer = is_of_sa ? query_sa(session.stack(), report) : send_request(session.stack(), report);
     co_await std::move(answer);
-    if (report.answer.torn) warn_torn(session.host().log(), report.answer.bytes.size());
+    if (report.answer.torn) session.host().log().warning(torn_text(report.answer.bytes.size()));
     if (!report.planned) emit(report);
   }
 
@@ -199,6 +199,7 @@ class Query final : public Command {
     const sa::Pattern pattern = make_pattern();
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc_->method, modifier_);
     report.answer = std::move(records).take();
+    report.type = &pattern.answer();
     report.planned = changes() && stack.host().options().dry_run;
   }
 
@@ -252,7 +253,7 @@ class Query final : public Command {
     report.planned = changes() && stack.host().options().dry_run;
     const StructInfo* answered = find_attribute_in(reply.bytes);
     const StructInfo& layout = info.register_id >= 0 && answered != nullptr ? *answered : layout_of(info, reply.payload());
-    report.answer.type = &layout;
+    report.type = &layout;
     std::vector<std::uint8_t> record = attribute_of(reply, layout);
     record.resize(layout.bytes);
     const sa::RecordRows rows(record, record.size(), record.size(), 1);

@@ -42,10 +42,12 @@ std::string status_line(unsigned status) {
   return fmt::format("ERROR: Query result returned 0x{:04x}, {}{}\n", status, common, by_class);
 }
 
-sa::Nodes nodes_or_exit(Host& host, mad::Result<sa::Nodes> answer) {
+/// All NodeRecords. Throws DiagsExit for a query that failed.
+async::Task<sa::Nodes> node_table(Session& session) {
+  mad::Result<sa::Nodes> answer = co_await session.targets().node_table();
   if (!answer) exit_for(sa::NodeRecord::info(), answer.error());
-  if (answer->torn) warn(host.world(), "sa_query", torn_text(answer->records.size()));
-  return std::move(*answer);
+  if (answer->torn) warn(session.host().world(), "sa_query", torn_text(answer->records.size()));
+  co_return std::move(*answer);
 }
 
 /// Whether `word` is the whole name of a node: where the site has a name, that or the description as it is, else the description as it is
@@ -59,8 +61,7 @@ bool is_whole_name(std::string_view word, const sa::NodeRecord& node, const subn
 /// The nodes of `list` among all NodeRecords. If LMC is not zero, a node is found by its base LID only; the SA would find it by all its
 /// LIDs.
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word) {
-  mad::Result<sa::Nodes> table = co_await session.targets().node_table();
-  sa::Nodes nodes = nodes_or_exit(session.host(), std::move(table));
+  sa::Nodes nodes = co_await node_table(session);
   const subnet::NodeNameMap& names = session.manners().node_name_map();
   const std::uint64_t number = c_number(word);
   std::erase_if(nodes.records, [&](const sa::NodeRecord& node) {
@@ -75,8 +76,7 @@ async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::st
 /// The LID that `text` means: a number as strtol reads it, or the description of a node. Throws DiagsExit if it is neither.
 async::Task<Lid> lid_or_exit(Session& session, std::string text) {
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
-    mad::Result<sa::Nodes> table = co_await session.targets().node_table();
-    const sa::Nodes nodes = nodes_or_exit(session.host(), std::move(table));
+    const sa::Nodes nodes = co_await node_table(session);
     const auto named = std::ranges::find(nodes.records, text, description_of);
     if (named != nodes.records.end()) co_return named->lid;
     throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(text), std::strerror(ENONET)));
@@ -259,17 +259,16 @@ class SaqueryDiags final : public Command {
 
   async::Task<> list_records(Session& session, Emit& emit) const {
     const sa::Pattern pattern = co_await make_pattern(session);
-    FormedReport report(session.stack(), pattern), node_records(session.stack(), sa::Pattern(sa::NodeRecord::info()));
+    RecordsReport report(session.stack(), pattern);
     if (&pattern.record() == &sa::SwitchInfoRecord::info()) {
-      FormedReport info(session.stack(), sa::Pattern(mad::ClassPortInfo::info()));
+      RecordsReport info(session.stack(), sa::Pattern(mad::ClassPortInfo::info()));
       co_await fetch_records(session.stack(), info, mad::method::get);
       report.style.capability_mask2 = wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
     }
     co_await fetch_records(session.stack(), report, sa::list_method(pattern.record()));
-    if (list_ == ListKind::members) co_await fetch_records(session.stack(), node_records);
-    std::vector<sa::NodeRecord> nodes;
-    for (const Bytes node : node_records.records.bytes) nodes.push_back(wire::unpack_short<sa::NodeRecord>(node));
-    report.style.nodes = nodes;
+    sa::Nodes nodes;
+    if (list_ == ListKind::members) nodes = co_await node_table(session);
+    report.style.nodes = nodes.records;
     set_form(session.manners(), report);
     emit(report);
   }
@@ -310,7 +309,7 @@ class SaqueryDiags final : public Command {
     }
   }
 
-  void set_form(Manners& manners, FormedReport& report) const {
+  void set_form(Manners& manners, RecordsReport& report) const {
     const std::string word = first_word();
     report.form = &form_of(report.pattern.record());
     if (list_ == ListKind::nodes && !words_.empty()) {

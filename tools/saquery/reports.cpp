@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/letter_case.hpp"
+#include "base/log.hpp"
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
@@ -18,6 +19,7 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "report/structure.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -28,6 +30,7 @@
 #include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
 #include "tools/saquery/saquery.hpp"
+#include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::saquery {
 
@@ -39,6 +42,8 @@ class RecordLines {
 
   const Bytes record;
   const RecordStyle& style;
+
+  const StructInfo& info() const { return form_.info(); }
 
   template <class Record>
   Record unpacked() const {
@@ -112,23 +117,12 @@ void sl2vl(RecordLines& out) {
   out.write(std::string_view(libibmad_sl_to_vl(wire::packed(record.sl_to_vl_mapping_table))).substr(1));
 }
 
-void pkey_table(RecordLines& out) {
-  const auto keys = out.unpacked<sa::PKeyTableRecord>().p_key_table.p_key_block;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    out.write(fmt::format("{}0x{:04x}{}", i % 8 == 0 ? "\t\t" : " ", keys[i], i % 8 == 7 ? "\n" : ""));
-  out.write("\n");
-}
+void table(RecordLines& out) { out.write(sa::table_text(out.record, out.info())); }
 
-void vl_arbitration(RecordLines& out) {
-  const auto record = out.unpacked<sa::VLArbitrationTableRecord>();
-  for (const std::size_t first : {0U, 16U}) {
-    std::string vls = "\t\tVL    :", weights = "\t\tWeight:";
-    for (const unsigned entry : std::span(record.vl_arbitration_table.vl_weight_block).subspan(first, 16)) {
-      vls += fmt::format("{:2}|", entry >> 8U);
-      weights += fmt::format("{:2}|", entry & 0xffU);
-    }
-    out.write(vls + '\n' + weights + '\n');
-  }
+/// A table with an empty line behind it.
+void closed_table(RecordLines& out) {
+  table(out);
+  out.write("\n");
 }
 
 void inform_info(RecordLines& out) {
@@ -162,22 +156,6 @@ void mc_gid(RecordLines& out) {
   out.line("PortGid", fmt::format("{} ({})", to_text(port), member_name(port, out.style)));
 }
 
-void lft(RecordLines& out) {
-  const auto record = out.unpacked<sa::LinearForwardingTableRecord>();
-  const auto& ports = record.linear_forwarding_table.port_block;
-  for (std::size_t i = 0; i < ports.size(); ++i) out.write(fmt::format("\t\t{}\t{}\n", record.block_num * ports.size() + i, ports[i]));
-  out.write("\n");
-}
-
-void mft(RecordLines& out) {
-  constexpr std::size_t first_multicast_lid = 0xc000;
-  const auto record = out.unpacked<sa::MulticastForwardingTableRecord>();
-  const auto& masks = record.multicast_forwarding_table.port_mask_block;
-  const std::size_t first = first_multicast_lid + record.block_num * masks.size();
-  for (std::size_t i = 0; i < masks.size(); ++i) out.write(fmt::format("\t\t0x{:04x}\t0x{:04x}\n", first + i, masks[i]));
-  out.write("\n");
-}
-
 void switch_info(RecordLines& out) {
   constexpr std::uint32_t multicast_top_supported = 1U << 3;
   if ((out.style.capability_mask2 & multicast_top_supported) != 0) out.lines("MulticastFDBTop=multicast_fdb_top:X");
@@ -197,9 +175,9 @@ constexpr RecordForm forms[]{
     {"SL2VLTableRecord", "SL2VL", "lid/input_port_num/output_port_num", "SL2VLTableRecord dump:", wide, sa::SLToVLMappingTableRecord::info,
      "LID|InPort=input_port_num|OutPort=output_port_num", sl2vl},
     {"PKeyTableRecord", "PKTR", "lid/port_num/block_num", "PKeyTableRecord dump:", wide, sa::PKeyTableRecord::info,
-     "LID|Port=port_num|Block=block_num|\t\tPKey Table:", pkey_table},
+     "LID|Port=port_num|Block=block_num", closed_table},
     {"VLArbitrationTableRecord", "VLAR", "lid/output_port_num/block_num", "VLArbTableRecord dump:", wide,
-     sa::VLArbitrationTableRecord::info, "LID|Port=output_port_num|Block=block_num", vl_arbitration},
+     sa::VLArbitrationTableRecord::info, "LID|Port=output_port_num|Block=block_num", table},
     {"InformInfoRecord", "IIR", "subscriber_gid", "InformInfoRecord dump:", usual, sa::InformInfoRecord::info,
      "\t\tRID|SubscriberGID|SubscriberEnum=enumeration:X|\t\tInformInfo dump:|gid=inform_info.gid|lid_range_begin|lid_range_end|"
      "is_generic:X|subscribe:X|trap_type=inform_info.type:X",
@@ -216,10 +194,10 @@ constexpr RecordForm forms[]{
     {"MCMemberRecord", "MCMR", "", "MCMember Record dump:", usual, sa::MCMemberRecord::info,
      "MGID|PortGid|qkey=q_key:x|mlid:x|mtu=mtu_selector*8:x|TClass:x|pkey=p_key:x|rate=rate_selector*8:x|"
      "pkt_life=packet_life_time_selector*8:x|SL:x|FlowLabel:x|HopLimit:x|Scope:x|JoinState:x|ProxyJoin=reserved_393+6*1:x"},
-    {"LFTRecord", "LFTR", "lid/block_num", "LFT Record dump:", wide, sa::LinearForwardingTableRecord::info,
-     "LID|Block=block_num|\t\tLFT:|\t\tLID\tPort Number", lft},
+    {"LFTRecord", "LFTR", "lid/block_num", "LFT Record dump:", wide, sa::LinearForwardingTableRecord::info, "LID|Block=block_num",
+     closed_table},
     {"MFTRecord", "MFTR", "lid/position/block_num", "MFT Record dump:", wide, sa::MulticastForwardingTableRecord::info,
-     "LID|Position|Block=block_num|\t\tMFT:|\t\tMLID\tPort Mask", mft},
+     "LID|Position|Block=block_num", closed_table},
     {"GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide, sa::GuidInfoRecord::info,
      "LID|Block=block_num|GUID 0=guid_block[0]|GUID 1=guid_block[1]|GUID 2=guid_block[2]|GUID 3=guid_block[3]|GUID 4=guid_block[4]|"
      "GUID 5=guid_block[5]|GUID 6=guid_block[6]|GUID 7=guid_block[7]"},
@@ -335,34 +313,30 @@ struct NodesReport final : Report {
 
 /// The ports whose CapabilityMask has a bit for a subnet manager.
 struct ManagersReport final : Report {
-  FormedReport active, disabled;
+  RecordsReport active, disabled;
   bool all = false;  ///< the list includes disabled subnet managers
 
   explicit ManagersReport(Stack& stack) : active(stack, with("IsSM")), disabled(stack, with("IsSMdisabled")) {
     active.form = disabled.form = &special_form(SpecialForm::port_summary);
   }
   void visit(report::Sink& sink) const override {
-    sink.value("attribute", active.records.type->iba_name);
+    sink.value("attribute", active.pattern.answer().iba_name);
     sink.value("complete", !active.records.torn && !disabled.records.torn);
     active.visit_records(sink, "is_sm");
     disabled.visit_records(sink, "is_sm_disabled");
   }
-  void text(TextOut& out) const override {
-    out.write("IsSM ports\n");
-    active.text(out);
-    out.write("\nIsSMdisabled ports\n");
-    disabled.text(out);
-  }
-  void diags_text(TextOut& out) const override {
-    out.write("IsSM ports\n");
-    active.diags_text(out);
-    if (!all) return;
-    out.write("\nIsSMdisabled ports\n");
-    disabled.diags_text(out);
-  }
+  void text(TextOut& out) const override { print(out, &RecordsReport::text); }
+  void diags_text(TextOut& out) const override { print(out, &RecordsReport::diags_text); }
   Exit status() const override { return active.records.torn || disabled.records.torn ? Exit::incomplete : Exit::ok; }
 
  private:
+  void print(TextOut& out, void (RecordsReport::*text_of)(TextOut&) const) const {
+    out.write("IsSM ports\n");
+    (active.*text_of)(out);
+    if (!all) return;
+    out.write("\nIsSMdisabled ports\n");
+    (disabled.*text_of)(out);
+  }
   static sa::Pattern with(std::string_view capability) {
     sa::Pattern pattern(sa::PortInfoRecord::info());
     pattern.match("portInfo.capabilityMask", capability);
@@ -372,16 +346,46 @@ struct ManagersReport final : Report {
 
 }  // namespace
 
-FormedReport::FormedReport(Stack& stack, const sa::Pattern& wanted)
-    : RecordsReport(wanted), style{stack.manners().node_name_map(), stack.host().options().keys} {
+RecordsReport::RecordsReport(Stack& stack, sa::Pattern wanted)
+    : pattern(std::move(wanted)), style{stack.manners().node_name_map(), stack.host().options().keys} {
   const CommonOptions& options = stack.host().options();
   style.new_fields = stack.host().world().diags_release->new_fields;
-  names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
-  keys = options.keys;
-  records.type = &pattern.answer();
+  names = options.int_names || options.error_level() >= 2 ? sa::RecordNames::internal : sa::RecordNames::saquery;
 }
 
-void FormedReport::diags_text(TextOut& out) const {
+void RecordsReport::visit(report::Sink& sink) const {
+  sink.value("attribute", pattern.answer().iba_name);
+  sink.begin_object("match");
+  for (const auto& [component, _, secret] : pattern.matches()) {
+    if (secret && style.keys == Keys::hidden) {
+      sink.null(component.name);
+    } else {
+      report::visit_field(sink, component.name, pattern.bytes(), *find_path(pattern.form(), component.member));
+    }
+  }
+  sink.end_object();
+  sink.value("complete", !records.torn);
+  table ? table->visit(sink) : visit_records(sink, "records");
+}
+
+void RecordsReport::visit_records(report::Sink& sink, std::string_view key) const {
+  tools::visit_records(sink, key, records.bytes, pattern.answer(), style.keys);
+}
+
+void RecordsReport::text(TextOut& out) const {
+  if (table) return table->text(out);
+  const StructInfo& info = pattern.answer();
+  const std::string_view title = names == sa::RecordNames::internal || info.saquery_name.empty() ? info.iba_name : info.saquery_name;
+  for (const Bytes record : records.bytes) {
+    out.print("{}{}:\n", title, single ? "" : " dump");
+    out.write(sa::record_text(record, info, names, style.keys));
+    const std::string_view note = secrets_note(record, info, style.keys);
+    if (!note.empty()) out.print("\t\t{}", note);
+  }
+  if (none) out.write("No Records.\n");
+}
+
+void RecordsReport::diags_text(TextOut& out) const {
   for (const Bytes record : records.bytes) {
     if (!shown || shown(record)) out.write(record_text(*form, record, style));
   }
@@ -394,7 +398,8 @@ async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t me
   if (tried) {
     report.records = std::move(*tried);
     const std::size_t arrived = report.records.bytes.size();
-    if (report.records.torn) as_diags ? warn(stack.host().world(), "sa_query", torn_text(arrived)) : warn_torn(stack.host().log(), arrived);
+    if (report.records.torn)
+      as_diags ? warn(stack.host().world(), "sa_query", torn_text(arrived)) : stack.host().log().warning(torn_text(arrived));
     co_return;
   }
   if (as_diags) exit_for(report.pattern.record(), tried.error());

@@ -21,6 +21,7 @@
 #include "tools/frame/manners.hpp"
 #include "tools/frame/run.hpp"
 #include "tools/frame/targets.hpp"
+#include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::saquery {
 
@@ -60,19 +61,6 @@ std::vector<std::string> member_assignments(const std::string& item) {
 std::vector<report::Column<Bytes>> record_columns(const StructInfo& type, Keys keys) {
   return report::field_columns<Bytes>({{&type}, keys}, [&type](Bytes record) { return report::LaidOut{&type, record}; });
 }
-
-struct RecordTable final : FormedReport {
-  ListReport<Bytes> list;
-
-  RecordTable(FormedReport found, const TableOptions& options)
-      : FormedReport(std::move(found)),
-        list("records", report::Table<Bytes>(record_columns(*records.type, keys), options), {records.bytes.begin(), records.bytes.end()}) {}
-  void visit(report::Sink& sink) const override {
-    visit_query(sink);
-    list.visit(sink);
-  }
-  void text(TextOut& out) const override { list.text(out); }
-};
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
@@ -226,7 +214,7 @@ class Saquery final : public Command {
       co_await list_managers(session.stack(), emit);
     } else {
       sa::Nodes nodes = co_await find_nodes(session, list_, first_word());
-      if (nodes.torn) warn_torn(session.host().log(), nodes.records.size());
+      if (nodes.torn) session.host().log().warning(torn_text(nodes.records.size()));
       emit_nodes(session.stack(), emit, list_, std::move(nodes), table_);
     }
   }
@@ -250,18 +238,13 @@ class Saquery final : public Command {
   std::string item() const { return !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front(); }
 
   /// The part of ARG or MEMBER=VALUE that is a LID, which a name may replace; empty if there is no LID.
-  std::string_view lid_part(std::string_view word) const {
+  std::string lid_part(const std::string& word) const {
     const QueryInfo& type = record_type(item());
-    const sa::Pattern pattern(*type.info);
-    const std::size_t equals = word.find('=');
-    const std::string_view member =
-        equals != std::string_view::npos ? word.substr(0, equals) : type.members.view().substr(0, type.members.view().find_first_of("/ "));
-    const auto place = find_path(pattern.form(), member);
-    if (!place || place->field->kind != FieldKind::lid) return {};
-    if (equals != std::string_view::npos) return word.substr(equals + 1);
-    const std::size_t name_end = word.find_last_not_of("0123456789/");
-    const std::size_t tail = name_end == std::string_view::npos ? name_end : word.find('/', name_end);
-    return word.substr(0, tail);
+    std::vector<std::string> words{word};
+    Assignments members = sa::take_assignments(words);
+    for (const auto& [member, value] : sa::take_argument(type, words)) members.emplace_back(member, value);
+    const auto place = members.empty() ? std::nullopt : find_path(sa::Pattern(*type.info).form(), members.front().first);
+    return place && place->field->kind == FieldKind::lid ? members.front().second : "";
   }
 
   std::string first_word() const { return words_.empty() ? "" : words_[0]; }
@@ -287,7 +270,7 @@ class Saquery final : public Command {
 
   /// The records; where a word has a pattern of names in the place of a LID, of one node after the other.
   async::Task<> list_each(Session& session, Emit& emit) {
-    const auto has_pattern = [this](const std::string& word) { return subnet::NameWord(std::string(lid_part(word))).is_pattern(); };
+    const auto has_pattern = [this](const std::string& word) { return subnet::NameWord(lid_part(word)).is_pattern(); };
     const auto first = words_.begin() + (record_.empty() && !words_.empty() ? 1 : 0);
     const auto word = std::find_if(first, words_.end(), has_pattern);
     if (word == words_.end()) {
@@ -295,7 +278,7 @@ class Saquery final : public Command {
       co_return;
     }
     if (std::find_if(word + 1, words_.end(), has_pattern) != words_.end()) throw UsageError("one word may be a pattern of names, not two");
-    const std::string whole = *word, pattern(lid_part(*word));
+    const std::string whole = *word, pattern = lid_part(*word);
     const std::size_t begin = whole.find(pattern);
     mad::Result<sa::Nodes> found = co_await session.targets().nodes_called(pattern);
     sa::Nodes nodes = std::move(found).take();
@@ -319,15 +302,16 @@ class Saquery final : public Command {
     const sa::Pattern pattern = co_await make_pattern(session);
     if (session.host().options().error_level() >= 1) announce(pattern, session.host().options().keys, emit);
     const std::uint8_t method = get_ ? mad::method::get : sa::list_method(pattern.record());
-    FormedReport report(session.stack(), pattern);
+    RecordsReport report(session.stack(), pattern);
     report.single = method == mad::method::get;
     co_await fetch_records(session.stack(), report, method);
     if (report.records.bytes.empty() && !emit.json()) session.host().note("0 records");
     if (table_.given()) {
-      emit(RecordTable(std::move(report), table_));
-    } else {
-      emit(report);
+      const Keys keys = session.host().options().keys;
+      report.table.emplace("records", report::Table<Bytes>(record_columns(pattern.answer(), keys), table_),
+                           std::vector<Bytes>(report.records.bytes.begin(), report.records.bytes.end()));
     }
+    emit(report);
   }
 
   async::Task<sa::Pattern> make_pattern(Session& session) {
@@ -388,7 +372,7 @@ class Saquery final : public Command {
     emit.heading(fmt::format("Performing query on {} with component mask:", pattern.record().iba_name));
     for (const auto& match : matches) {
       const bool hidden = match.secret && keys == Keys::hidden;
-      emit.heading(fmt::format("  {:2} {} = {}", match.bit, match.member, hidden ? hidden_text : match.shown));
+      emit.heading(fmt::format("  {:2} {} = {}", match.component.bit, match.component.member, hidden ? hidden_text : match.shown));
     }
   }
 

@@ -19,8 +19,8 @@
 #include "mad/transactor.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/names.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/shared/records_report.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
@@ -94,13 +94,24 @@ std::string record_text(const RecordForm& form, Bytes record, const RecordStyle&
 std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names);
 
 /// A report of records, with the form in which infiniband-diags prints them.
-struct FormedReport : RecordsReport {
+struct RecordsReport : Report {
+  sa::Pattern pattern;  ///< the pattern of the query
+  sa::Records records;
+  bool single = false;  ///< the query was a SubnAdmGet
+  bool none = false;    ///< the SA answered that there are no records
+  sa::RecordNames names;
+  std::optional<ListReport<Bytes>> table;  ///< the records as a table, in the place of the listing
   const RecordForm* form{};
   RecordStyle style;
-  std::function<bool(Bytes record)> shown;  ///< selects the records to print; empty: all
+  std::function<bool(Bytes record)> shown;  ///< selects the records that infiniband-diags prints; empty: all
 
-  FormedReport(Stack& stack, const sa::Pattern& wanted);
+  RecordsReport(Stack& stack, sa::Pattern wanted);
+  void visit(report::Sink& sink) const override;
+  /// Writes the records as the array `key`.
+  void visit_records(report::Sink& sink, std::string_view key) const;
+  void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
+  Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }
 };
 
 /// Reads the records that match the pattern of `report` into it. If there are none, `report` says so; throws a MadError for any other

@@ -42,6 +42,20 @@ void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
   if (!note.empty()) out.print("{}{}", listing.indent, note);
 }
 
+void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys) {
+  sink.begin_array(key);
+  report::announce(sink, [&](report::Sink& to) { report::visit_fields(to, {}, std::vector<std::uint8_t>(type.bytes), type, keys); });
+  for (const Bytes record : records) report::visit_fields(sink, {}, record, type, keys);
+  sink.end_array();
+}
+
+std::string torn_text(std::size_t arrived) {
+  const std::string what = arrived == 0   ? "no whole record"
+                           : arrived == 1 ? "only the first record"
+                                          : fmt::format("only the first {} records", arrived);
+  return fmt::format("the answer of the SA was cut on its way: {} arrived", what);
+}
+
 void warn_of_link_width(const Manners& manners, Bytes port_info) {
   const unsigned width = wire::unpack_short<smp::PortInfo>(port_info).link_width_active;
   if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))

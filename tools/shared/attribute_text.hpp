@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Prints an attribute in the format of all commands: a dotted listing, with -vv also its words. --int-names selects the names of fields.
-// Keys are secrets: a key that is set is printed with -K only.
+// Keys are secrets: a key that is set is printed with -K only. Also what is common to reports on records of the subnet administrator.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "iba/dump.hpp"
 #include "iba/secrets.hpp"
 #include "report/sink.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::report {
 class TextOut;
@@ -37,6 +38,11 @@ struct AttributeText {
   /// `listing` is the usual text of the command for this attribute; its indent stands before each line of any text.
   void text(TextOut& out, const DottedOptions& listing) const;
 };
+
+/// Writes the array `key` of records, structures of `type`.
+void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys);
+/// The warning for an answer of the SA that came without its end, with the number of records that arrived.
+std::string torn_text(std::size_t arrived);
 
 /// Prints libibmad's warning of an unknown LinkWidthActive in a PortInfo; nothing in ibtool's dialect.
 void warn_of_link_width(const Manners& manners, Bytes port_info);

@@ -28,7 +28,6 @@ struct SamplesReport final : Report {
     sink.value("nodes_checked", nodes);
     sink.value("ports_checked", ports);
   }
-  void text(TextOut& /*out*/) const override {}
   Exit status() const override { return is_whole ? Exit::ok : Exit::incomplete; }
 
   std::optional<std::string> file{};  ///< that has the samples

@@ -2,7 +2,6 @@
 // smpdump: any SMP attribute, as it came. infiniband-diags' smpdump sends one request and prints what the kernel returns, also a refusal.
 // Without an answer it prints no data.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>

@@ -13,12 +13,6 @@ namespace {
 
 Mismatch no_sa_path(Guid port) { return {.error = true, .words = fmt::format("SA could not find a path for {}", to_text(port))}; }
 
-async::Task<sa::Records> find_record(mad::Transactor& transactor, const sa::Pattern& pattern) {
-  mad::Result<sa::Records> found = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
-  if (!found && !sa::is_no_records(found.error())) found.error().raise();
-  co_return found ? std::move(*found) : sa::Records();
-}
-
 }  // namespace
 
 void SaNodes::take(const sa::Records& records) {
@@ -35,7 +29,7 @@ async::Task<> SaNodes::read(mad::Transactor& transactor) {
   async::Task<mad::Result<sa::Records>> query = sa::try_records(transactor, transactor.sa_path(), all);
   sa::Records records;
   const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), records);
-  if (!error || sa::is_no_records(*error)) co_return take(records);
+  if (!error || sa::is_no_records(*error)) co_return take(std::move(records));
   not_read = error;
 }
 
@@ -74,7 +68,7 @@ async::Task<Mismatches> check_sa_records(mad::Transactor& transactor, const Subn
   SaNodes nodes;
   sa::Pattern of_lid(sa::NodeRecord::info());
   of_lid.match("LID", subnet.lid(end).value);
-  nodes.take(co_await find_record(transactor, of_lid));
+  nodes.take(co_await sa::find_records(transactor, of_lid, mad::method::get));
   Mismatches findings = nodes.check(subnet, end);
   if (!findings.empty()) co_return findings;
   sa::Pattern paths(sa::PathRecord::info());
@@ -82,7 +76,7 @@ async::Task<Mismatches> check_sa_records(mad::Transactor& transactor, const Subn
   paths.match("DGID", to_text(Gid::from(here.prefix(), subnet.end_port_guid(end))));
   paths.match("reversible", 1);
   paths.match("numbPath", 1);
-  const sa::Records found = co_await find_record(transactor, paths);
+  const sa::Records found = co_await sa::find_records(transactor, paths, mad::method::get);
   if (found.bytes.empty()) findings.push_back(no_sa_path(subnet.end_port_guid(end)));
   co_return findings;
 }

@@ -91,8 +91,8 @@ TEST_CASE("every component can be matched by its listed name") {
       all |= component.mask;
       const auto matches = pattern.matches();
       REQUIRE(matches.size() == 1);
-      CHECK(matches[0].member == component.member);
-      CHECK(matches[0].bit == component.bit);
+      CHECK(matches[0].component.member == component.member);
+      CHECK(matches[0].component.bit == component.bit);
     }
     CHECK(all != 0);
   }
@@ -138,7 +138,7 @@ TEST_CASE("matches read as python-rdma shows them") {
   const auto matches = path.matches();
   REQUIRE(matches.size() == 2);
   CHECK(matches[0].shown == "GID('fe80::10:1')");
-  CHECK(matches[0].text == "fe80::10:1");
+  CHECK(matches[0].component.name == "sgid");
   CHECK(matches[1].shown == "1");
 }
 

@@ -117,15 +117,15 @@ TEST_CASE("millions of short records cost their bytes once") {
   const TableRows table = table_rows(reply, 6);
   REQUIRE(table.records.size() == 500000);
   const std::uint8_t* const data = reply.bytes.data();
-  const RecordBuffer kept(std::move(reply.bytes), table.records.first(6));
+  RecordBuffer kept(std::move(reply.bytes), table.records.first(6));
   REQUIRE(kept.size() == 500000);
   CHECK(kept[0].data() == data + header_of_sa);
   CHECK(kept[499999].data() == data + header_of_sa + 499999 * 8);
   CHECK(kept[499999].size() == 6);
   CHECK(static_cast<std::size_t>(std::ranges::distance(kept.begin(), kept.end())) == kept.size());
-  const RecordBuffer copy = kept;  // has bytes of its own
-  CHECK(copy[7].data() != kept[7].data());
-  CHECK(std::ranges::equal(copy[7], kept[7]));
+  const RecordBuffer moved = std::move(kept);
+  CHECK(moved[0].data() == data + header_of_sa);
+  CHECK(moved.size() == 500000);
   CHECK(RecordBuffer({}, RecordRows()).empty());
 }
 

@@ -24,10 +24,10 @@
 #include "mad/trace.hpp"
 #include "report/json.hpp"
 #include "report/structure.hpp"
+#include "sa/records.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
-#include "tools/shared/records_report.hpp"
 
 namespace tools_secrets_tests {
 
