@@ -139,22 +139,23 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}                                // NOLINT: converts on purpose
-  Result(std::shared_ptr<const MadError> error) : value_(std::move(error)) {}  // NOLINT
-  explicit operator bool() const { return value_.index() == 0; }
-  T& operator*() { return std::get<0>(value_); }
-  const T& operator*() const { return std::get<0>(value_); }
-  T* operator->() { return &std::get<0>(value_); }
-  const T* operator->() const { return &std::get<0>(value_); }
-  const MadError& error() const { return *std::get<1>(value_); }
-  std::shared_ptr<const MadError> shared_error() const { return std::get<1>(value_); }
+  Result(std::shared_ptr<const MadError> error) : error_(std::move(error)) {}  // NOLINT
+  explicit operator bool() const { return value_.has_value(); }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  const MadError& error() const { return *error_; }
+  std::shared_ptr<const MadError> shared_error() const { return error_; }
   /// Returns the value, or throws the error.
   T&& take() && {
     if (!*this) error().raise();
-    return std::get<0>(std::move(value_));
+    return *std::move(value_);
   }
 
  private:
-  std::variant<T, std::shared_ptr<const MadError>> value_;
+  std::optional<T> value_;
+  std::shared_ptr<const MadError> error_;  ///< null if there is a value
 };
 
 }  // namespace ib::mad

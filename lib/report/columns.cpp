@@ -60,6 +60,13 @@ void cut_to(std::size_t width, std::vector<std::size_t>& widths, const std::vect
 
 }  // namespace
 
+Cell::Cell() = default;
+Cell::Cell(const Cell& other) = default;
+Cell::Cell(Cell&& other) noexcept = default;
+Cell& Cell::operator=(const Cell& other) = default;
+Cell& Cell::operator=(Cell&& other) noexcept = default;
+Cell::~Cell() = default;
+
 std::string cell_text(const Cell& cell) {
   if (!is_known(cell)) return std::string(not_known);
   return std::visit(
@@ -142,22 +149,65 @@ void MemberWriter::end() {
   object_ = {};
 }
 
-void write_aligned(const std::vector<std::string_view>& headings, std::size_t rows,
-                   const std::function<Cell(std::size_t row, std::size_t column)>& cell, std::size_t width,
-                   const std::function<void(std::string_view line)>& write) {
+TableLayout::TableLayout(std::vector<ColumnInfo> columns, const TableChoice& choice)
+    : columns_(std::move(columns)), all_(choice.wide), most_rows_(choice.top.value_or(unlimited_width)) {
+  if (choice.columns) {
+    chosen_ = chosen_columns(*choice.columns, columns_);
+    all_ = chosen_.empty();
+  }
+  if (!choice.sort) return;
+  reverse_ = choice.sort->starts_with('-');
+  sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), columns_).at(0);
+}
+
+std::vector<std::size_t> TableLayout::arranged(std::size_t rows, const GetCell& get) const {
+  std::vector<std::size_t> order(rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (sorted_by_) {
+    std::vector<Cell> keys;  // each is got once
+    keys.reserve(rows);
+    for (const std::size_t row : order) keys.push_back(get(row, *sorted_by_));
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return comes_before(keys[a], keys[b], reverse_); });
+  }
+  order.resize(std::min(rows, most_rows_));
+  return order;
+}
+
+void TableLayout::visit(Sink& sink, std::string_view key, std::size_t rows, const GetCell& get) const {
+  const std::vector<std::size_t> columns = shown(false);
+  sink.begin_array(key);
+  std::vector<std::string> names;
+  for (const std::size_t at : columns) {
+    names.emplace_back(columns_[at].key);
+    if (columns_[at].coded) names.push_back(std::string(columns_[at].key) + "_text");
+  }
+  sink.columns(names);
+  for (std::size_t row = 0; row < rows; ++row) {
+    sink.begin_object();
+    MemberWriter writer(sink);
+    for (const std::size_t at : columns) writer.write(columns_[at], get(row, at));
+    writer.end();
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void TableLayout::write_text(std::size_t rows, const GetCell& get, std::size_t width,
+                             const std::function<void(std::string_view line)>& write) const {
   constexpr std::string_view rest = "..";
+  const std::vector<std::size_t> columns = shown(true);
   std::vector<std::size_t> widths;
-  std::vector<bool> is_right(headings.size(), true);
-  for (const std::string_view heading : headings) widths.push_back(heading.size());
+  std::vector<bool> is_right(columns.size(), true);
+  for (const std::size_t column : columns) widths.push_back(columns_[column].heading.size());
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < widths.size(); ++column) {
-      const Cell value = cell(row, column);
+      const Cell value = get(row, columns[column]);
       widths[column] = std::max(widths[column], cell_text(value).size());
       const bool is_number = std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
       if (!is_number && !std::holds_alternative<std::monostate>(value)) is_right[column] = false;
     }
   }
-  cut_to(width, widths, is_right);
+  if (!all_) cut_to(width, widths, is_right);
   std::string line;
   const auto write_line = [&](const auto& word_of) {
     line.clear();
@@ -171,8 +221,17 @@ void write_aligned(const std::vector<std::string_view>& headings, std::size_t ro
     line.erase(line.find_last_not_of(' ') + 1);
     write(line += '\n');
   };
-  write_line([&](std::size_t column) { return headings[column]; });
-  for (std::size_t row = 0; row < rows; ++row) write_line([&](std::size_t column) { return cell_text(cell(row, column)); });
+  write_line([&](std::size_t column) { return columns_[columns[column]].heading; });
+  for (std::size_t row = 0; row < rows; ++row) write_line([&](std::size_t column) { return cell_text(get(row, columns[column])); });
+}
+
+std::vector<std::size_t> TableLayout::shown(bool in_text) const {
+  std::vector<std::size_t> columns = chosen_;
+  for (std::size_t at = 0; at < columns_.size() && chosen_.empty(); ++at) {
+    if (!in_text || all_ || columns_[at].usual) columns.push_back(at);
+  }
+  if (!in_text) std::erase_if(columns, [this](std::size_t at) { return columns_[at].text_only; });
+  return columns;
 }
 
 }  // namespace ib::report

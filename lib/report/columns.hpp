@@ -39,8 +39,19 @@ struct Nested {
   std::function<void(Sink& sink, std::string_view key)> write;
 };
 
-/// The value of a row in a column. std::monostate: not known. A std::string_view is of a text that lives as long as the row.
-using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested, std::string_view>;
+using CellValue = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested, std::string_view>;
+/// The value of a row in a column. std::monostate: not known. A std::string_view is of a text that lives as long as the row. Its special
+/// members are not those of a variant, so that the files that make columns do not compile all that those need.
+class Cell : public CellValue {
+ public:
+  using CellValue::CellValue;
+  Cell();
+  Cell(const Cell& other);
+  Cell(Cell&& other) noexcept;
+  Cell& operator=(const Cell& other);
+  Cell& operator=(Cell&& other) noexcept;
+  ~Cell();
+};
 
 template <class T>
 Cell cell(const std::optional<T>& value) {
@@ -123,13 +134,6 @@ void write_members(Sink& sink, std::span<const Column<Row>> columns, const Row& 
 
 inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
 
-/// Writes lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column. Where lines are
-/// wider than `width`, the widest columns of words are cut (".." at the end), to eight characters at most. `write` gets line by line, so
-/// that the text is never whole in memory; each cell is got twice.
-void write_aligned(const std::vector<std::string_view>& headings, std::size_t rows,
-                   const std::function<Cell(std::size_t row, std::size_t column)>& cell, std::size_t width,
-                   const std::function<void(std::string_view line)>& write);
-
 /// The columns and rows that are wanted of a table.
 struct TableChoice {
   std::optional<std::string> columns{};  ///< only these, in this order: keys between commas, or "all"
@@ -138,85 +142,61 @@ struct TableChoice {
   bool wide{};                           ///< all columns in a text too
 };
 
+/// What a table does for rows of any type. `get` gives the cell of a row in a column, by their numbers.
+class TableLayout {
+ public:
+  using GetCell = std::function<Cell(std::size_t row, std::size_t column)>;
+
+  /// Throws UsageError for a column that is not there.
+  TableLayout(std::vector<ColumnInfo> columns, const TableChoice& choice);
+  /// The numbers of the rows that are wanted, in their order.
+  std::vector<std::size_t> arranged(std::size_t rows, const GetCell& get) const;
+  void visit(Sink& sink, std::string_view key, std::size_t rows, const GetCell& get) const;
+  void write_text(std::size_t rows, const GetCell& get, std::size_t width, const std::function<void(std::string_view line)>& write) const;
+
+ private:
+  std::vector<std::size_t> shown(bool in_text) const;
+
+  std::vector<ColumnInfo> columns_;
+  std::vector<std::size_t> chosen_;
+  bool all_{}, reverse_{};
+  std::size_t most_rows_;
+  std::optional<std::size_t> sorted_by_;
+};
+
 template <class Row>
 class Table {
  public:
   /// Throws UsageError for a column that is not there.
   explicit Table(std::span<const Column<Row>> columns, const TableChoice& choice = {})
-      : columns_(columns.begin(), columns.end()), all_(choice.wide), most_rows_(choice.top.value_or(unlimited_width)) {
-    const std::vector<ColumnInfo> infos{columns.begin(), columns.end()};
-    if (choice.columns) {
-      chosen_ = chosen_columns(*choice.columns, infos);
-      all_ = chosen_.empty();
-    }
-    if (!choice.sort) return;
-    reverse_ = choice.sort->starts_with('-');
-    sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), infos).at(0);
-  }
+      : columns_(columns.begin(), columns.end()), layout_({columns.begin(), columns.end()}, choice) {}
 
   /// Sorts the rows, where equal rows keep their order, and drops the rows that are not wanted.
   void arrange(std::vector<Row>& rows) const {
-    if (sorted_by_) sort(rows);
-    if (rows.size() > most_rows_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most_rows_), rows.end());
+    std::vector<Row> wanted;
+    for (const std::size_t at : layout_.arranged(rows.size(), cells_of(rows))) wanted.push_back(std::move(rows[at]));
+    rows = std::move(wanted);
   }
 
   /// The member `key`: an array with an object for each row.
   void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
-    const std::vector<std::size_t> columns = shown(false);
-    sink.begin_array(key);
-    std::vector<std::string> names;
-    for (const std::size_t at : columns) {
-      names.emplace_back(columns_[at].key);
-      if (columns_[at].coded) names.push_back(std::string(columns_[at].key) + "_text");
-    }
-    sink.columns(names);
-    for (const Row& row : rows) {
-      sink.begin_object();
-      MemberWriter writer(sink);
-      for (const std::size_t at : columns) writer.write(columns_[at], columns_[at].get(row));
-      writer.end();
-      sink.end_object();
-    }
-    sink.end_array();
+    layout_.visit(sink, key, rows.size(), cells_of(rows));
   }
 
-  /// The rows below the headings of their columns, which are there without rows too. `width` and `write` as for write_aligned().
+  /// The rows below the headings of their columns, which are there without rows too. A column is as wide as its widest word; numbers stand
+  /// at its right. Where lines are wider than `width`, the widest columns of words are cut (".." at the end), to eight characters at most.
+  /// `write` gets line by line, so that the text is never whole in memory; each cell is got twice.
   void write_text(const std::vector<Row>& rows, std::size_t width, const std::function<void(std::string_view line)>& write) const {
-    const std::vector<std::size_t> columns = shown(true);
-    std::vector<std::string_view> headings;
-    for (const std::size_t at : columns) headings.push_back(columns_[at].heading);
-    const auto cell = [&](std::size_t row, std::size_t at) { return columns_[columns[at]].get(rows[row]); };
-    write_aligned(headings, rows.size(), cell, all_ ? unlimited_width : width, write);
+    layout_.write_text(rows.size(), cells_of(rows), width, write);
   }
 
  private:
-  /// Gets the value to sort by once for each row.
-  void sort(std::vector<Row>& rows) const {
-    std::vector<std::pair<Cell, std::size_t>> keys;
-    keys.reserve(rows.size());
-    for (const Row& row : rows) keys.emplace_back(columns_[*sorted_by_].get(row), keys.size());
-    std::stable_sort(keys.begin(), keys.end(), [this](const auto& a, const auto& b) { return comes_before(a.first, b.first, reverse_); });
-    std::vector<Row> sorted;
-    sorted.reserve(rows.size());
-    for (const auto& key : keys) sorted.push_back(std::move(rows[key.second]));
-    rows = std::move(sorted);
-  }
-
-  std::vector<std::size_t> shown(bool in_text) const {
-    std::vector<std::size_t> columns;
-    for (std::size_t at = 0; at < columns_.size() && chosen_.empty(); ++at) {
-      if (!in_text || all_ || columns_[at].usual) columns.push_back(at);
-    }
-    if (!chosen_.empty()) columns = chosen_;
-    if (!in_text) std::erase_if(columns, [this](std::size_t at) { return columns_[at].text_only; });
-    return columns;
+  auto cells_of(const std::vector<Row>& rows) const {
+    return [this, &rows](std::size_t row, std::size_t column) { return columns_[column].get(rows[row]); };
   }
 
   std::vector<Column<Row>> columns_;
-  std::vector<std::size_t> chosen_;
-  bool all_{}, reverse_{};
-  std::size_t most_rows_;
-  std::optional<std::size_t> sorted_by_;
+  TableLayout layout_;
 };
 
 }  // namespace ib::report

@@ -36,7 +36,7 @@ enum class TableStyle {
 class TableSink : public Sink {
  public:
   /// `rows` is the place of the rows: "nodes.ports". `usual`, of an aligned text: names between commas of its columns where none are
-  /// chosen; empty: all. `width` as for write_aligned(). Throws as TextOut::deliver() does.
+  /// chosen; empty: all. `width` as for Table::write_text(). Throws as TextOut::deliver() does.
   TableSink(TextOut out, TableStyle style, std::string_view rows, TableChoice choice = {}, std::string_view usual = {},
             std::size_t width = unlimited_width);
 

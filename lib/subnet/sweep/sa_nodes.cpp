@@ -29,7 +29,7 @@ async::Task<> SaNodes::read(mad::Transactor& transactor) {
   async::Task<mad::Result<sa::Records>> query = sa::try_records(transactor, transactor.sa_path(), all);
   sa::Records records;
   const std::shared_ptr<const Error> error = co_await sa::store_answer(std::move(query), records);
-  if (!error || sa::is_no_records(*error)) co_return take(std::move(records));
+  if (!error || sa::is_no_records(*error)) co_return take(records);
   not_read = error;
 }
 
