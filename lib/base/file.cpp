@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

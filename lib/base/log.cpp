@@ -4,9 +4,6 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <memory>
-#include <string>
-
 #include "base/escape.hpp"
 
 namespace ib {

@@ -4,11 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <vector>
-
-#include "base/letter_case.hpp"
-
 namespace ib {
 
 std::size_t letters_between(std::string_view a, std::string_view b) {

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

@@ -7,13 +7,10 @@
 #include <array>
 #include <iterator>
 #include <limits>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/parse.hpp"
 #include "formats/line_file.hpp"
-#include "iba/text.hpp"
 #include "path/path.hpp"
 
 namespace ib::formats {

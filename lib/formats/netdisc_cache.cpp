@@ -12,7 +12,6 @@
 #include "base/error.hpp"
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/find_port.hpp"
-#include "subnet/model/order.hpp"
 
 namespace ib::formats {
 

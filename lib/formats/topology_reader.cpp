@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/parse.hpp"
 #include "base/split.hpp"
 #include "formats/line_file.hpp"
 #include "formats/topology_text.hpp"
-#include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "subnet/model/order.hpp"
-#include "subnet/model/rate.hpp"
 
 namespace ib::formats {
 

@@ -7,14 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/model/names.hpp"
-#include "subnet/model/order.hpp"
-#include "subnet/model/rate.hpp"
 
 namespace ib::formats {
 

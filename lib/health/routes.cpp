@@ -10,9 +10,7 @@
 #include "health/checks/common.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
-#include "routing/credit_loops.hpp"
 #include "routing/tables.hpp"
-#include "routing/unicast.hpp"
 
 namespace ib::health {
 namespace {

@@ -17,9 +17,7 @@
 #include <iterator>
 #include <set>
 #include <system_error>
-#include <utility>
 
-#include "async/loop.hpp"
 #include "base/error.hpp"
 #include "base/letter_case.hpp"
 #include "base/parse.hpp"

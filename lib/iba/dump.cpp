@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "iba/generic.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 

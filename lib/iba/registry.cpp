@@ -2,15 +2,11 @@
 // The searches are linear: there are about 150 structures, and no hot path looks one up per packet.
 #include "iba/registry.hpp"
 
-#include <algorithm>
 #include <functional>
-#include <vector>
 
 #include "base/letter_case.hpp"
 #include "iba-gen/mlx.hpp"
-#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
-#include "iba/queries.hpp"
 #include "iba/tables.hpp"
 #include "iba/wire.hpp"
 

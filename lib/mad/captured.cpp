@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "iba-gen/hdr.hpp"
-#include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
 #include "mad/packet.hpp"
 

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
-#include "mad/packet.hpp"
 #include "mad/request.hpp"
 #include "mad/rmpp/rmpp.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "path/path.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include <algorithm>
-#include <utility>
 
 #include "iba-gen/smp.hpp"
 #include "phy/reading.hpp"

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

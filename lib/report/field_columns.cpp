@@ -7,7 +7,6 @@
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
-#include "iba/generic.hpp"
 #include "iba/secrets.hpp"
 #include "report/structure.hpp"
 

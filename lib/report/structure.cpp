@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "base/escape.hpp"
-#include "iba/generic.hpp"
 #include "iba/secrets.hpp"
 
 namespace ib::report {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
-#include <utility>
 
 #include "iba-gen/smp.hpp"
 #include "subnet/sweep/smp_tables.hpp"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "routing/tables.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
-#include <optional>
 #include <ranges>
 #include <utility>
 

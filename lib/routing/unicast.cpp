@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "routing/unicast.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <tuple>
-
-#include "routing/tables.hpp"
 
 namespace ib::routing {
 

@@ -7,7 +7,6 @@
 
 #include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"

@@ -4,15 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "sa/records.hpp"
-#include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
 
 namespace ib::sa {

@@ -7,17 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
 
 #include "async/group.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/rmpp/rmpp.hpp"
 #include "mad/rpc_names.hpp"
-#include "sa/pattern.hpp"
 #include "sa/records.hpp"
 #include "sa/table_match.hpp"
 

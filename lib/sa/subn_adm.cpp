@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "mad/rmpp/rmpp.hpp"
 
 namespace ib::sa {

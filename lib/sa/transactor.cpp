@@ -4,14 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "iba-gen/sa.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "mad/describe.hpp"
 #include "sa/records.hpp"
-#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/answer_key.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "counters/row.hpp"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "snapshot/stored_fabric.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

@@ -11,7 +11,6 @@
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "iba-gen/sa.hpp"
-#include "routing/tables.hpp"
 #include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/check_routes/routes.hpp"
@@ -19,7 +18,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {

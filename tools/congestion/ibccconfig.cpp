@@ -15,7 +15,6 @@
 #include "report/structure.hpp"
 #include "subnet/set/set_guard.hpp"
 #include "tools/congestion/agent.hpp"
-#include "tools/frame/commands.hpp"
 #include "tools/frame/targets.hpp"
 
 namespace ib::tools {

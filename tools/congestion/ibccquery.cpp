@@ -11,7 +11,6 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
-#include "tools/frame/commands.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools {

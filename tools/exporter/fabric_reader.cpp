@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/exporter/engine.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "async/group.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
@@ -14,7 +11,6 @@
 #include "subnet/sweep/discovery.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/frame/host.hpp"
 
 namespace ib::tools::exporter {
 namespace {

@@ -10,7 +10,6 @@
 #include "counters/difference.hpp"
 #include "health/diagnosis.hpp"
 #include "health/finding.hpp"
-#include "metrics/families.hpp"
 #include "subnet/model/rate.hpp"
 #include "tools/shared/remedy_text.hpp"
 

@@ -7,16 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <deque>
 #include <iterator>
-#include <map>
-#include <optional>
 #include <ranges>
-#include <set>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <ranges>
 
-#include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"

@@ -9,8 +9,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
-#include <utility>
 
 #include "base/nearest.hpp"
 #include "base/parse.hpp"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The table of commands. It names all of them, since the linker drops objects that register themselves out of a static library.
-#include "tools/frame/commands.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"

@@ -4,14 +4,10 @@
 #include <fmt/format.h>
 #include <getopt.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "base/escape.hpp"
 #include "path/path.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/help.hpp"
-#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 namespace {

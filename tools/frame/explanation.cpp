@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
 #include "tools/frame/host.hpp"

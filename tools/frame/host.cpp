@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-#include <vector>
-
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/world.hpp"

@@ -6,16 +6,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <utility>
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "base/split.hpp"
 #include "formats/node_name_map.hpp"
 #include "iba-gen/sa.hpp"
@@ -23,8 +18,6 @@
 #include "iba/text.hpp"
 #include "mad/channel/channel.hpp"
 #include "mad/describe.hpp"
-#include "mad/trace.hpp"
-#include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
@@ -33,7 +26,6 @@
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/frame/target.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {

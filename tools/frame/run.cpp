@@ -6,28 +6,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <exception>
-#include <vector>
 
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "http/library.hpp"
-#include "mad/error.hpp"
 #include "report/sink.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/planned_sets.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/frame/world.hpp"
 

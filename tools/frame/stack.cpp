@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <tuple>
-#include <utility>
 
 #include "async/group.hpp"
 #include "base/escape.hpp"

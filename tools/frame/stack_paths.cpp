@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "iba/text.hpp"
-#include "path/path.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_guard.hpp"

@@ -3,16 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
-#include <utility>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "path/parse.hpp"
-#include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"

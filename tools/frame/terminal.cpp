@@ -5,10 +5,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/progress.hpp"

@@ -24,12 +24,12 @@ namespace {
 
 using subnet::NodeKind;
 
-struct ShownLinks {
+struct LinkOptions {
   bool port_guids{}, line{}, additional{}, down{}, up{};
 };
 
 struct LinkReport final : FabricReport {
-  LinkReport(const Fabric& of, const ShownLinks& what, std::vector<NodeIndex> which)
+  LinkReport(const Fabric& of, const LinkOptions& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
   /// Like the text: only the wanted ports, and only switches with such ports.
@@ -51,7 +51,7 @@ struct LinkReport final : FabricReport {
     return ports;
   }
 
-  const ShownLinks& shown;
+  const LinkOptions& shown;
   std::vector<NodeIndex> switches;
 
  private:
@@ -170,7 +170,7 @@ class Iblinkinfo final : public Command {
   }
 
   Target target_;
-  ShownLinks shown_;
+  LinkOptions shown_;
   TableOptions table_;
   DiscoveryOptions discovery_;
 };

@@ -13,7 +13,6 @@
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"

@@ -10,7 +10,6 @@
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/host.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::ibportstate {

@@ -11,7 +11,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
-#include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/survey.hpp"
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
-#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
@@ -22,7 +20,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/perfquery/readings.hpp"
-#include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {

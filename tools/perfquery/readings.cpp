@@ -7,7 +7,6 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/libibmad_text.hpp"
@@ -16,7 +15,6 @@
 #include "report/structure.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/options.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {

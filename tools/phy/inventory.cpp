@@ -6,12 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
 #include "phy/inventory.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
 
 namespace ib::tools {

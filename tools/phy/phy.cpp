@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <string>
 #include <string_view>
 
 #include "phy/port_row.hpp"

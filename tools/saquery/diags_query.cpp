@@ -16,7 +16,6 @@
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "tools/frame/commands.hpp"

@@ -11,7 +11,6 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "report/field_columns.hpp"

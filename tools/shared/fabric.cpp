@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -27,7 +26,6 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
-#include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"

@@ -6,23 +6,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/file.hpp"
 #include "formats/netdisc_cache.hpp"
 #include "mad/error.hpp"
 #include "subnet/model/failures.hpp"
-#include "subnet/model/order.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 namespace {

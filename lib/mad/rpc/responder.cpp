@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "mad/rpc/responder.hpp"
 
 #include <algorithm>
 #include <utility>

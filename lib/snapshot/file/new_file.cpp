@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "async/signals.hpp"
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "snapshot/snapshot.hpp"
 

@@ -13,7 +13,6 @@
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
-#include "subnet/diff/counterparts.hpp"
 #include "subnet/model/order.hpp"
 
 namespace ib::subnet {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The comparisons are as in infiniband-diags. Like there, a different port number at the other end of a link is not found.
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "subnet/diff/counterparts.hpp"
 #include "subnet/diff/difference.hpp"
 
 namespace ib::subnet {

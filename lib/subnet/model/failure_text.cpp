@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -12,7 +11,6 @@
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
-#include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/names.hpp"

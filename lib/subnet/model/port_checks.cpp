@@ -8,7 +8,6 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "iba/types.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::subnet {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/model/port_paths.hpp"
-#include "subnet/model/failures.hpp"
 
 #include "base/error.hpp"
 #include "iba-gen/sa.hpp"

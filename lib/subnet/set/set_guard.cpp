@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
-#include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"

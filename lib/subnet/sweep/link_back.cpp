@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include <algorithm>
-#include <optional>
-#include <utility>
-#include <vector>
 
-#include "iba-gen/mlx.hpp"
-#include "iba-gen/smp.hpp"
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
-#include "mad/transactor.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/discovery.hpp"

@@ -7,12 +7,10 @@
 
 #include <set>
 
-#include "async/group.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "subnet/sweep/discovery.hpp"
 #include "subnet/sweep/sweep.hpp"
 
 namespace ib::subnet {

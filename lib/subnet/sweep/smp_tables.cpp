@@ -2,8 +2,6 @@
 // One small task for each block. The window of the RPC engine limits the load on the fabric.
 #include "subnet/sweep/smp_tables.hpp"
 
-#include <ranges>
-
 #include "async/group.hpp"
 #include "mad/rpc/responder.hpp"
 #include "subnet/model/model.hpp"

@@ -5,15 +5,12 @@
 
 #include <algorithm>
 
-#include "async/group.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
-#include "subnet/model/failures.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_checks.hpp"
-#include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 
 namespace ib::subnet {
