@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iterator>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -152,12 +153,18 @@ void MemberWriter::end() {
 TableLayout::TableLayout(std::vector<ColumnInfo> columns, const TableChoice& choice)
     : columns_(std::move(columns)), all_(choice.wide), most_rows_(choice.top.value_or(unlimited_width)) {
   if (choice.columns) {
-    chosen_ = chosen_columns(*choice.columns, columns_);
-    all_ = chosen_.empty();
+    in_text_ = chosen_columns(*choice.columns, columns_);
+    all_ = in_text_.empty();
   }
-  if (!choice.sort) return;
-  reverse_ = choice.sort->starts_with('-');
-  sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), columns_).at(0);
+  if (choice.sort) {
+    reverse_ = choice.sort->starts_with('-');
+    sorted_by_ = chosen_columns(std::string_view(*choice.sort).substr(reverse_ ? 1 : 0), columns_).at(0);
+  }
+  std::vector<std::size_t> every(columns_.size());
+  std::iota(every.begin(), every.end(), std::size_t{0});
+  in_document_ = in_text_.empty() ? every : in_text_;
+  std::erase_if(in_document_, [this](std::size_t at) { return columns_[at].text_only; });
+  if (in_text_.empty()) std::ranges::copy_if(every, std::back_inserter(in_text_), [this](auto at) { return all_ || columns_[at].usual; });
 }
 
 std::vector<std::size_t> TableLayout::arranged(std::size_t rows, const GetCell& get) const {
@@ -173,35 +180,33 @@ std::vector<std::size_t> TableLayout::arranged(std::size_t rows, const GetCell& 
   return order;
 }
 
-void TableLayout::visit(Sink& sink, std::string_view key, std::size_t rows, const GetCell& get) const {
-  const std::vector<std::size_t> columns = shown(false);
+void TableLayout::begin(Sink& sink, std::string_view key) const {
   sink.begin_array(key);
   std::vector<std::string> names;
-  for (const std::size_t at : columns) {
+  for (const std::size_t at : in_document_) {
     names.emplace_back(columns_[at].key);
     if (columns_[at].coded) names.push_back(std::string(columns_[at].key) + "_text");
   }
   sink.columns(names);
-  for (std::size_t row = 0; row < rows; ++row) {
-    sink.begin_object();
-    MemberWriter writer(sink);
-    for (const std::size_t at : columns) writer.write(columns_[at], get(row, at));
-    writer.end();
-    sink.end_object();
-  }
-  sink.end_array();
+}
+
+void TableLayout::visit_row(Sink& sink, std::size_t row, const GetCell& get) const {
+  sink.begin_object();
+  MemberWriter writer(sink);
+  for (const std::size_t at : in_document_) writer.write(columns_[at], get(row, at));
+  writer.end();
+  sink.end_object();
 }
 
 void TableLayout::write_text(std::size_t rows, const GetCell& get, std::size_t width,
                              const std::function<void(std::string_view line)>& write) const {
   constexpr std::string_view rest = "..";
-  const std::vector<std::size_t> columns = shown(true);
   std::vector<std::size_t> widths;
-  std::vector<bool> is_right(columns.size(), true);
-  for (const std::size_t column : columns) widths.push_back(columns_[column].heading.size());
+  std::vector<bool> is_right(in_text_.size(), true);
+  for (const std::size_t column : in_text_) widths.push_back(columns_[column].heading.size());
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < widths.size(); ++column) {
-      const Cell value = get(row, columns[column]);
+      const Cell value = get(row, in_text_[column]);
       widths[column] = std::max(widths[column], cell_text(value).size());
       const bool is_number = std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
       if (!is_number && !std::holds_alternative<std::monostate>(value)) is_right[column] = false;
@@ -221,17 +226,8 @@ void TableLayout::write_text(std::size_t rows, const GetCell& get, std::size_t w
     line.erase(line.find_last_not_of(' ') + 1);
     write(line += '\n');
   };
-  write_line([&](std::size_t column) { return columns_[columns[column]].heading; });
-  for (std::size_t row = 0; row < rows; ++row) write_line([&](std::size_t column) { return cell_text(get(row, columns[column])); });
-}
-
-std::vector<std::size_t> TableLayout::shown(bool in_text) const {
-  std::vector<std::size_t> columns = chosen_;
-  for (std::size_t at = 0; at < columns_.size() && chosen_.empty(); ++at) {
-    if (!in_text || all_ || columns_[at].usual) columns.push_back(at);
-  }
-  if (!in_text) std::erase_if(columns, [this](std::size_t at) { return columns_[at].text_only; });
-  return columns;
+  write_line([&](std::size_t column) { return columns_[in_text_[column]].heading; });
+  for (std::size_t row = 0; row < rows; ++row) write_line([&](std::size_t column) { return cell_text(get(row, in_text_[column])); });
 }
 
 }  // namespace ib::report

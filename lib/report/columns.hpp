@@ -151,14 +151,15 @@ class TableLayout {
   TableLayout(std::vector<ColumnInfo> columns, const TableChoice& choice);
   /// The numbers of the rows that are wanted, in their order.
   std::vector<std::size_t> arranged(std::size_t rows, const GetCell& get) const;
-  void visit(Sink& sink, std::string_view key, std::size_t rows, const GetCell& get) const;
+  bool sorts() const { return sorted_by_.has_value(); }
+  std::size_t most_rows() const { return most_rows_; }
+  void begin(Sink& sink, std::string_view key) const;
+  void visit_row(Sink& sink, std::size_t row, const GetCell& get) const;
   void write_text(std::size_t rows, const GetCell& get, std::size_t width, const std::function<void(std::string_view line)>& write) const;
 
  private:
-  std::vector<std::size_t> shown(bool in_text) const;
-
   std::vector<ColumnInfo> columns_;
-  std::vector<std::size_t> chosen_;
+  std::vector<std::size_t> in_text_, in_document_;  ///< the columns that are shown there
   bool all_{}, reverse_{};
   std::size_t most_rows_;
   std::optional<std::size_t> sorted_by_;
@@ -180,7 +181,15 @@ class Table {
 
   /// The member `key`: an array with an object for each row.
   void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
-    layout_.visit(sink, key, rows.size(), cells_of(rows));
+    layout_.begin(sink, key);
+    for (std::size_t row = 0; row < rows.size(); ++row) layout_.visit_row(sink, row, cells_of(rows));
+    sink.end_array();
+  }
+
+  /// For who writes rows as they come, where they are not sorted: the begin of the array and each row, until there are most_rows().
+  const TableLayout& layout() const { return layout_; }
+  void visit_row(Sink& sink, const Row& row) const {
+    layout_.visit_row(sink, 0, [this, &row](std::size_t /*row*/, std::size_t column) { return columns_[column].get(row); });
   }
 
   /// The rows below the headings of their columns, which are there without rows too. A column is as wide as its widest word; numbers stand

@@ -128,7 +128,7 @@ class Ibqueryerrors final : public Command {
     require_one_target(session.targets(), interval_);
     if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
     table_.refuse_for_json(session.host().options().format, "ports", "nodes");
-    report::Table<ErrorLine>(error_columns(wanted_), table_);
+    if (table_.given()) rows_.emplace(emit, "ports", report::Table<ErrorLine>(error_columns(wanted_), table_));
     if (wanted_.clears()) prepare_clear(session.stack());
     RoundFabric read;
     Fabric& fabric = read.fabric;
@@ -224,7 +224,6 @@ class Ibqueryerrors final : public Command {
     counters::ReadingPlan plan = wanted_.plan();
     plan.owners = owner_transactor(stack, discovery_.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
-    std::vector<ErrorLine> lines;
     bool any = false;
     std::size_t unread = 0;
     plan.on_node = [&](counters::PmaNode node) {
@@ -233,7 +232,7 @@ class Ibqueryerrors final : public Command {
       report.summary.add(fabric.subnet, node, wanted_);
       if (table_.given()) {
         report.each_reported_port(node, [&](const counters::PmaReading& reading) {
-          lines.push_back({{&fabric, reading.port}, &report, reading.row});
+          rows_->add({{&fabric, reading.port}, &report, reading.row});
         });
       } else if (!emit.json()) {
         report.node_text(emit.text(), node);
@@ -250,7 +249,9 @@ class Ibqueryerrors final : public Command {
     if (wanted_.clears() && unread != 0)
       stack.host().log().warning(
           fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
-    emit_either<ErrorLine>(emit, table_, report, "ports", error_columns(wanted_), [&lines] { return std::move(lines); });
+    if (!table_.given()) co_return emit(report);
+    rows_->end();
+    emit.raise(report.status());
   }
 
   async::Task<> watch(Session& session, Emit& emit, const RoundFabric& first) {
@@ -292,6 +293,7 @@ class Ibqueryerrors final : public Command {
   bool shows_links_{};  ///< in text or JSON
   Interval interval_;
   TableOptions table_;
+  std::optional<RowWriter<ErrorLine>> rows_;
   bool ignored_{}, yes_{};
   bool confirms_{};  ///< before it resets the counters of the whole fabric
 };

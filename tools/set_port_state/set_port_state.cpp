@@ -113,8 +113,9 @@ async::Task<> report_missing_manager(Stack& stack, const subnet::Subnet& subnet)
   const mad::Result<smp::SMInfo> answer = co_await stack.smp_transactor().try_subn_get<smp::SMInfo>(path);
   if (answer) co_return;
   const std::string whom = fmt::format("LID {}", lid.value);
-  const bool is_silent = mad::is_timeout(answer.error());
-  stack.warn(fmt::format("{}: {}", is_silent ? mad::plain_text(answer.error(), whom) : "No subnet manager runs at " + whom, follows));
+  // Without a subnet manager the attribute is not supported there. Any other error says what it is.
+  const bool has_none = answer.error().status() == mad::status::unsupported_method_attribute;
+  stack.warn(fmt::format("{}: {}", has_none ? "No subnet manager runs at " + whom : mad::plain_text(answer.error(), whom), follows));
 }
 
 class SetPortState final : public Command {

@@ -79,6 +79,40 @@ void emit_either(Emit& emit, const TableOptions& options, const Report& report, 
   emit.raise(report.status());
 }
 
+/// Writes the rows of CSV and TSV as they come, and keeps those that are sorted and those of a text, whose columns are measured.
+template <class Row>
+class RowWriter {
+ public:
+  RowWriter(Emit& emit, std::string_view member, report::Table<Row> table)
+      : emit_(emit), list_(member, std::move(table), {}), streams_(emit.json() && !list_.table.layout().sorts()) {}
+
+  void add(Row row) {
+    if (!streams_) return list_.rows.push_back(std::move(row));
+    begin();
+    if (written_ < list_.table.layout().most_rows()) list_.table.visit_row(emit_.sink(), row);
+    ++written_;
+  }
+  void end() {
+    if (streams_) {
+      begin();
+      emit_.sink().end_array();
+    } else {
+      list_.table.arrange(list_.rows);
+      emit_(list_);
+    }
+  }
+
+ private:
+  void begin() {
+    if (!std::exchange(has_begun_, true)) list_.table.layout().begin(emit_.sink(), list_.key);
+  }
+
+  Emit& emit_;
+  ListReport<Row> list_;
+  bool streams_, has_begun_{};
+  std::size_t written_{};
+};
+
 /// A list of a fabric as a table.
 template <class Row>
 struct TableReport : FabricReport {

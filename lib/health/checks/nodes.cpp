@@ -118,7 +118,7 @@ void find_partial_nodes(const Input& input, Findings& findings) {
       const std::string of = ports.contains(-1)  ? std::string()
                              : ports.size() == 1 ? fmt::format(" of port {}", *ports.begin())
                                                  : fmt::format(" of {} ports", ports.size());
-      finding.detail += (finding.detail.empty() ? "Not answered: " : ", ") + attribute + of;
+      finding.detail += (finding.detail.empty() ? "Not read: " : ", ") + attribute + of;
     }
     finding.detail += ".";
   }

@@ -165,7 +165,7 @@ TEST_CASE("a cable that is up and passes nothing is one finding, with the reques
   CHECK(std::set{finding.ends[0].port, finding.ends[1].port} == std::set{dumb.port(leaf0, to_spine0), dumb.port(spine0, 1)});
   CHECK(finding.confidence == Confidence::likely);
   CHECK_THAT(finding.detail, ibtest::contains("nothing passes it"));
-  CHECK_THAT(finding.detail, ibtest::contains("may have gone over it (Not answered: ClassPortInfo"));
+  CHECK_THAT(finding.detail, ibtest::contains("may have gone over it (Not read: ClassPortInfo"));
   CHECK(finding.also == checks({"node-partial", "sibling-ports"}));
 
   Compared guilty;  // an SMP by the route that found the node was not lost there
@@ -199,7 +199,7 @@ TEST_CASE("a cable whose port is Armed is one finding, with the requests by LID 
   const Diagnosis own = found_with(leaf0, 1, host0);
   REQUIRE(Patient::checks_of(own) == Found{"port-armed"});
   CHECK(own.findings[0].also == checks({"node-partial"}));
-  CHECK_THAT(own.findings[0].detail, ibtest::contains("may have gone over it (Not answered: ClassPortInfo"));
+  CHECK_THAT(own.findings[0].detail, ibtest::contains("may have gone over it (Not read: ClassPortInfo"));
   CHECK(Patient::checks_of(found_with(host0, 1, host0)) == Found{"port-armed"});
   CHECK(Patient::checks_of(found_with(leaf0, to_spine0, host0)) == Found{"port-armed"});
   CHECK(Patient::checks_of(found_with(leaf0, 2, host0)) == Found{"port-armed", "node-partial"});         // another host's link

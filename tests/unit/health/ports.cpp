@@ -165,7 +165,7 @@ TEST_CASE("node-silent names the port behind which no node answers, node-partial
   partial.sweep();
   const Diagnosis some = partial.examine();
   REQUIRE(Patient::checks_of(some) == Found{"node-partial"});
-  CHECK(some.findings.front().detail == "Not answered: NodeDescription.");
+  CHECK(some.findings.front().detail == "Not read: NodeDescription.");
 
   Patient late;  // its first answers come at the last try
   late.fabric.node(Patient::host2).faults.drop_next = 3;

@@ -110,6 +110,26 @@ TEST_CASE("a cell with members is words in a text and what it writes in JSON, an
   CHECK(csv(table, {}) == "ends\r\n");
 }
 
+TEST_CASE("rows written one by one equal the rows of a list") {
+  const Table<Row> table(columns, {.top = 2});
+  CHECK_FALSE(table.layout().sorts());
+  CHECK(table.layout().most_rows() == 2);
+  std::string text;
+  TableSink sink(text, TableStyle::csv, "rows");
+  sink.begin_object();
+  table.layout().begin(sink, "rows");
+  CHECK(text.empty());
+  for (const Row& row : rows()) table.visit_row(sink, row);
+  CHECK(std::ranges::count(text, '\n') == 4);  // each as it came
+  sink.end_array();
+  sink.end_object();
+  CHECK(text == csv(table, rows()));
+  std::vector<std::string> lines;
+  table.write_text(rows(), unlimited_width, [&](std::string_view line) { lines.emplace_back(line); });
+  CHECK(lines.size() == 4);
+  CHECK(Table<Row>(columns, {.sort = "lid"}).layout().sorts());
+}
+
 TEST_CASE("a text that lives with its row is a cell") {
   const std::array<Column<Row>, 1> one{{{{"name", "NAME", {}, true}, [](const Row& row) { return Cell(std::string_view(row.name)); }}}};
   const Table<Row> table(one, {.sort = "-name"});

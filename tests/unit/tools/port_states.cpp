@@ -80,6 +80,10 @@ TEST_CASE_METHOD(Twice, "set_port_state and init_all_ports say once that ports s
   ended.fabric.node(ended.near).sm_info.reset();
   CHECK_THAT(ibtool(ended.fabric, {"init_all_ports", "--yes"}).err,
              ibtest::starts_with(std::string("W: No subnet manager runs at LID 1") + stay));
+  fabric.node(near).faults.ignores = 0;
+  fabric.node(near).faults.status = ib::mad::status::busy;
+  fabric.node(near).faults.status_attribute = ib::smp::SMInfo::attribute_id;
+  CHECK_THAT(set({"--init", "1@2"}).err, contains(stay) && !contains("No subnet manager"));  // there is one
 }
 
 TEST_CASE_METHOD(Twice, "set_port_state does not reach a port of an adapter by way of the other one") {
