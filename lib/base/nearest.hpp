@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
+#include "base/split.hpp"
 
 namespace ib {
 

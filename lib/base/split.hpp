@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Lists in one text: "lft,mft", "2/1".
+// Lists in one text: "lft,mft", "2/1". Also the case of ASCII letters, whatever the locale says; other bytes are left as they are.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@ std::set<std::string> expand_hosts(std::string_view text);
 /// Appends a part to a list for people.
 inline void add_part(std::string& list, std::string_view part, std::string_view separator = ", ") {
   list.append(list.empty() ? "" : separator).append(part);
+}
+
+constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+inline std::string to_lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) { return to_lower(c); });
+  return result;
+}
+
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
 }  // namespace ib

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"

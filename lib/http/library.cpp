@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "http/library.hpp"
+#include "http/server.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

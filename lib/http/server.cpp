@@ -19,10 +19,8 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "base/letter_case.hpp"
 #include "base/parse.hpp"
 #include "base/split.hpp"
-#include "http/library.hpp"
 
 namespace ib::http {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // An HTTP server on the loop, for programs that can be monitored: GET and HEAD. libmicrohttpd does the protocol. It is loaded when the
-// first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor.
+// first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor. All other libraries are linked; this one
+// needs gnutls, which takes more than a millisecond to load, and only the exporter serves.
 //
 // No client can block the program. A connection is closed if it sends no request in time, or if its client takes nothing of an answer. If
 // more connections come than there is room for, older ones are closed: first the one that has waited longest after its last answer, else
@@ -22,6 +23,11 @@
 #include "async/tcp.hpp"
 
 namespace ib::http {
+
+/// Whether this program can load libmicrohttpd, and so be a server. A static one cannot.
+extern const bool can_load;
+/// The function `name` of libmicrohttpd. Throws Error if the library cannot be loaded, or has no such function.
+void* library_function(const char* name);
 
 /// One member of a field that says what a client accepts.
 struct Acceptable {

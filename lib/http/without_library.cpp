@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What a static program has in the place of library.cpp: it cannot load libraries, because they need a C library of their own.
 #include "base/error.hpp"
-#include "http/library.hpp"
+#include "http/server.hpp"
 
 namespace ib::http {
 

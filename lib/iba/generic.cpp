@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba/generic.hpp"
 #include "iba/tables.hpp"

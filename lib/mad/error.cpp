@@ -63,6 +63,44 @@ std::string rpc_text(const MadError& error) {
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
 }
 
+/// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
+/// sent because its destination was already silent.
+std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited, std::string_view before) {
+  const std::string what = attribute_text(request);
+  if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
+  const std::string effort = effort_text(tries, waited);
+  if (HeaderView(request).mgmt_class() == mgmt_class::sa)
+    return fmt::format("No subnet administrator answers at {} ({}{}{}: {})", whom, before, before.empty() ? "" : ", then ", what, effort);
+  if (is_about_manager(request)) return fmt::format("No subnet manager answers at {} ({})", whom, effort);
+  return fmt::format("No answer from {} {} {} ({})", whom, is_set(request) ? "to the Set of" : "about", what, effort);
+}
+
+/// The sentence for a status other than 0: "LID 4 does not support SwitchInfo (status 0xc)".
+std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
+  const HeaderView header(reply);
+  if (header.mgmt_class() == mgmt_class::sa) whom = "The SA";
+  const std::uint16_t status = header.status();
+  const unsigned code = status >> code_shift & code_mask, by_class = class_code(status);
+  const std::string wanted = request_text(request), what = attribute_text(request);
+  if (code == 0 && by_class != 0) {
+    if (header.mgmt_class() == mgmt_class::sa) return sa_text(request, by_class);
+    return fmt::format("{} refuses {} (class-specific status {})", whom, wanted, by_class);
+  }
+  switch (code) {
+    case bad_version:
+      return fmt::format("{} does not support this version of the management class (status 0x{:x}, {})", whom, status, wanted);
+    case unsupported_method:
+      return fmt::format("{} does not support this method (status 0x{:x}, {})", whom, status, wanted);
+    case unsupported_attribute:
+      return fmt::format("{} does not support {} (status 0x{:x})", whom, is_set(request) ? wanted : what, status);
+    case invalid_value:
+      return fmt::format("{} rejects {} as invalid (status 0x{:x})", whom, wanted, status);
+    default:
+      if ((status & status::busy) != 0) return fmt::format("{} is busy: it did not answer {} (status 0x{:x})", whom, wanted, status);
+      return fmt::format("{} refuses {} (status 0x{:x}, {})", whom, wanted, status, mad_status_text(status));
+  }
+}
+
 }  // namespace
 
 std::string target_text(const path::Path& path) {
@@ -115,48 +153,6 @@ std::string attribute_text(Bytes request) {
 std::string effort_text(unsigned tries, std::chrono::nanoseconds waited) {
   return fmt::format("{} {} in {:.1f} s", tries, tries == 1 ? "try" : "tries", std::chrono::duration<double>(waited).count());
 }
-
-namespace {
-
-/// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
-/// sent because its destination was already silent.
-std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited, std::string_view before) {
-  const std::string what = attribute_text(request);
-  if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
-  const std::string effort = effort_text(tries, waited);
-  if (HeaderView(request).mgmt_class() == mgmt_class::sa)
-    return fmt::format("No subnet administrator answers at {} ({}{}{}: {})", whom, before, before.empty() ? "" : ", then ", what, effort);
-  if (is_about_manager(request)) return fmt::format("No subnet manager answers at {} ({})", whom, effort);
-  return fmt::format("No answer from {} {} {} ({})", whom, is_set(request) ? "to the Set of" : "about", what, effort);
-}
-
-/// The sentence for a status other than 0: "LID 4 does not support SwitchInfo (status 0xc)".
-std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
-  const HeaderView header(reply);
-  if (header.mgmt_class() == mgmt_class::sa) whom = "The SA";
-  const std::uint16_t status = header.status();
-  const unsigned code = status >> code_shift & code_mask, by_class = class_code(status);
-  const std::string wanted = request_text(request), what = attribute_text(request);
-  if (code == 0 && by_class != 0) {
-    if (header.mgmt_class() == mgmt_class::sa) return sa_text(request, by_class);
-    return fmt::format("{} refuses {} (class-specific status {})", whom, wanted, by_class);
-  }
-  switch (code) {
-    case bad_version:
-      return fmt::format("{} does not support this version of the management class (status 0x{:x}, {})", whom, status, wanted);
-    case unsupported_method:
-      return fmt::format("{} does not support this method (status 0x{:x}, {})", whom, status, wanted);
-    case unsupported_attribute:
-      return fmt::format("{} does not support {} (status 0x{:x})", whom, is_set(request) ? wanted : what, status);
-    case invalid_value:
-      return fmt::format("{} rejects {} as invalid (status 0x{:x})", whom, wanted, status);
-    default:
-      if ((status & status::busy) != 0) return fmt::format("{} is busy: it did not answer {} (status 0x{:x})", whom, wanted, status);
-      return fmt::format("{} refuses {} (status 0x{:x}, {})", whom, wanted, status, mad_status_text(status));
-  }
-}
-
-}  // namespace
 
 std::string plain_text(const MadError& error, std::string_view whom) {
   if (const auto* const timeout = dynamic_cast<const MadTimeout*>(&error))

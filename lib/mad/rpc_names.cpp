@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
 

@@ -107,17 +107,6 @@ class Server final {
   /// only SubnAdmGetTable and similar methods do. The answer is a refusal with the status busy if the payload exceeds what
   /// other transfers leave of RmppOutbox::most_bytes. Throws std::invalid_argument for classes without RMPP.
   void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
-  /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one type.
-  template <class T>
-  void send_table(const Incoming& incoming, const std::vector<T>& records) {
-    constexpr std::size_t step = (T::wire_size + 7) / 8 * 8;
-    std::vector<std::uint8_t> bytes(step * records.size());
-    for (std::size_t i = 0; i < records.size(); ++i) records[i].pack(MutableBytes(bytes).subspan(step * i, T::wire_size));
-    ReplyHeader header;
-    header.attribute_id = T::attribute_id;
-    header.attribute_offset = records.empty() ? 0 : step / 8;
-    send_rmpp_reply(incoming, bytes, header);
-  }
   /// Answers with the request itself, without its RMPP header, and with `status`. Does nothing for methods that have no answer
   /// (IBA 13.4.5).
   void refuse(const Incoming& incoming, std::uint16_t status);

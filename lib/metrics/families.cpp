@@ -10,8 +10,8 @@
 
 #include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "iba/dialects.hpp"
 #include "base/split.hpp"
+#include "iba/dialects.hpp"
 
 namespace ib::metrics {
 namespace {

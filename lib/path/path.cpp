@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "path/path.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
 
 namespace ib::path {
 

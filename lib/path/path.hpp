@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "base/keys.hpp"
 #include "iba/types.hpp"
+#include "report/sink.hpp"
 #include "sys/device.hpp"
 
 namespace ib::path {
@@ -104,6 +106,9 @@ std::string to_text(const Path& path);
 /// The path as a path spec that parse_spec() can read: `IBPath(end_port='ibsim0/1', DLID=18, …)`. With Keys::hidden, keys that
 /// are set are left out.
 std::string to_spec(const Path& path, Keys keys = Keys::hidden);
+/// Writes the path as the object `key`. The members are always the same. Members that this kind of path does not have, and unknown LIDs,
+/// are null.
+void visit(report::Sink& sink, std::string_view key, const Path& path);
 
 /// The packet lifetime code of the path, or the end port's subnet timeout if the path has none.
 std::uint8_t packet_life_time(const IbPath& path);

@@ -15,94 +15,6 @@ namespace {
 constexpr HostIndex everybody = none - 1;
 constexpr unsigned word_bits = 64;
 
-}  // namespace
-
-Channels::Channels(const Network& network) : network_(network), used_(network.port_id_count()) {
-  const std::size_t switch_port_ids = network.port_id_count() - network.hosts().size();
-  first_hop_.resize(switch_port_ids, none);
-  first_word_.resize(switch_port_ids + 1);
-  for (PortId port_id = 0; port_id < switch_port_ids; ++port_id) {
-    const Wire& wire = network.wire(port_id);
-    const unsigned slots = wire.to == Wire::To::switch_port ? network.switches()[wire.index].slots : 0U;
-    first_word_[port_id + 1] = first_word_[port_id] + (slots + word_bits - 1) / word_bits;
-  }
-  bits_.resize(first_word_[switch_port_ids]);
-}
-
-void Channels::add(const RouteTree& tree) {
-  for (const SwitchIndex at : tree.reached()) {
-    const Hop& hop = tree.hop(at);
-    if (hop.out == none || !network_.wire(hop.out).carries()) continue;
-    used_[hop.out] = true;
-    if (hop.senders > 0) {
-      const HostIndex owner = tree.to().host;
-      const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
-      HostIndex& senders = first_hop_[hop.out];
-      senders = owner_is_here && (senders == none || senders == owner) ? owner : everybody;
-    }
-    if (hop.next == none || hop.in_cycle) continue;
-    const PortId wanted = tree.hop(hop.next).out;
-    if (wanted != none && network_.wire(wanted).carries()) set_edge(hop.out, wanted, hop.next);
-  }
-  for (const HostIndex host : network_.stray()) {
-    if (tree.sends(host) && network_.wire(network_.port_id_of_host(host)).carries()) used_[network_.port_id_of_host(host)] = true;
-  }
-}
-
-void Channels::add_edge(PortId held, PortId wanted) {
-  used_[held] = used_[wanted] = true;
-  if (network_.is_host_port(held)) {
-    const HostIndex host = network_.host_at(held);
-    if (!host_wants(host, wanted)) more_first_hops_.emplace(host, wanted);
-    return;
-  }
-  set_edge(held, wanted, network_.switch_at(wanted));
-}
-
-void Channels::set_edge(PortId held, PortId wanted, SwitchIndex of_wanted) {
-  const unsigned port = wanted - network_.switches()[of_wanted].first_port_id;
-  bits_[first_word_[held] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
-}
-
-std::uint64_t Channels::channel_count() const {
-  std::vector<bool> used = used_;
-  for (HostIndex at = 0; at < network_.hosts().size(); ++at) {
-    const SwitchIndex leaf = network_.hosts()[at].leaf;
-    if (leaf == none) continue;
-    const Switch& to = network_.switches()[leaf];
-    for (unsigned port = 1; port < to.slots && !used[network_.port_id_of_host(at)]; ++port) {
-      if (host_wants(at, to.first_port_id + port)) used[network_.port_id_of_host(at)] = true;
-    }
-  }
-  return static_cast<std::uint64_t>(std::ranges::count(used, true));
-}
-
-std::uint64_t Channels::edge_count() const {
-  std::uint64_t count = more_first_hops_.size();
-  for (const std::uint64_t word : bits_) count += static_cast<std::uint64_t>(std::popcount(word));
-  for (PortId port_id = 0; port_id < first_hop_.size(); ++port_id) {
-    if (first_hop_[port_id] == none) continue;
-    const std::uint32_t hosts = network_.switches()[network_.switch_at(port_id)].hosts;
-    count += first_hop_[port_id] == everybody || hosts == 0 ? hosts : hosts - 1;
-  }
-  return count;
-}
-
-Digraph Channels::graph() const {
-  Digraph graph;
-  graph.first.reserve(first_word_.size());
-  for (PortId port_id = 0; port_id + 1 < first_word_.size(); ++port_id) {
-    for (std::uint32_t word = first_word_[port_id]; word < first_word_[port_id + 1]; ++word) {
-      const PortId base = network_.switches()[network_.wire(port_id).index].first_port_id + (word - first_word_[port_id]) * word_bits;
-      each_bit(bits_[word], [&](unsigned port) { graph.to.push_back(base + port); });
-    }
-    graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
-  }
-  return graph;
-}
-
-namespace {
-
 constexpr std::uint32_t unset = 0xffffffffU;
 
 /// Tarjan's search with a stack of its own.
@@ -232,7 +144,117 @@ class CycleSearch {
   std::uint32_t pass_ = 0;
 };
 
+/// The number of VLs for data (IBA 14.2.5.6: PortInfo.OperationalVLs); packets on others are discarded. All where it is not known.
+unsigned data_lane_count(smp::VLCap operational) {
+  const auto code = static_cast<unsigned>(operational);
+  return code >= 1 && code <= 4 ? 1U << (code - 1) : dropped_vl;
+}
+
+async::Task<mad::Result<bool>> read_lane_rows(subnet::SurveyPort port, const Network& network, const WantedLanes& of, SlToVlTables& lanes) {
+  const unsigned count = data_lane_count(network.subnet().port(port.index).info().operational_vls);
+  std::vector<std::uint32_t> modifiers;
+  for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
+  const subnet::SmpBlocks blocks =
+      co_await subnet::try_read_smp_blocks(port.transactor, port.path, smp::SLToVLMappingTable::info(), modifiers);
+  for (std::size_t i = 0; i < of.in.size(); ++i) {
+    if (std::ranges::binary_search(blocks.unread, i)) continue;
+    const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
+    std::array<std::uint8_t, sl_count> vls{};
+    for (unsigned sl = 0; sl < sl_count; ++sl) {
+      const auto vl = static_cast<std::uint8_t>(row[sl]);
+      vls[sl] = vl < count ? vl : dropped_vl;
+    }
+    lanes.set(of.at, network.switches()[of.at].slots, of.in[i], of.out, vls);
+  }
+  if (blocks.error) co_return blocks.error;
+  co_return true;
+}
+
 }  // namespace
+
+Channels::Channels(const Network& network) : network_(network), used_(network.port_id_count()) {
+  const std::size_t switch_port_ids = network.port_id_count() - network.hosts().size();
+  first_hop_.resize(switch_port_ids, none);
+  first_word_.resize(switch_port_ids + 1);
+  for (PortId port_id = 0; port_id < switch_port_ids; ++port_id) {
+    const Wire& wire = network.wire(port_id);
+    const unsigned slots = wire.to == Wire::To::switch_port ? network.switches()[wire.index].slots : 0U;
+    first_word_[port_id + 1] = first_word_[port_id] + (slots + word_bits - 1) / word_bits;
+  }
+  bits_.resize(first_word_[switch_port_ids]);
+}
+
+void Channels::add(const RouteTree& tree) {
+  for (const SwitchIndex at : tree.reached()) {
+    const Hop& hop = tree.hop(at);
+    if (hop.out == none || !network_.wire(hop.out).carries()) continue;
+    used_[hop.out] = true;
+    if (hop.senders > 0) {
+      const HostIndex owner = tree.to().host;
+      const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
+      HostIndex& senders = first_hop_[hop.out];
+      senders = owner_is_here && (senders == none || senders == owner) ? owner : everybody;
+    }
+    if (hop.next == none || hop.in_cycle) continue;
+    const PortId wanted = tree.hop(hop.next).out;
+    if (wanted != none && network_.wire(wanted).carries()) set_edge(hop.out, wanted, hop.next);
+  }
+  for (const HostIndex host : network_.stray()) {
+    if (tree.sends(host) && network_.wire(network_.port_id_of_host(host)).carries()) used_[network_.port_id_of_host(host)] = true;
+  }
+}
+
+void Channels::add_edge(PortId held, PortId wanted) {
+  used_[held] = used_[wanted] = true;
+  if (network_.is_host_port(held)) {
+    const HostIndex host = network_.host_at(held);
+    if (!host_wants(host, wanted)) more_first_hops_.emplace(host, wanted);
+    return;
+  }
+  set_edge(held, wanted, network_.switch_at(wanted));
+}
+
+void Channels::set_edge(PortId held, PortId wanted, SwitchIndex of_wanted) {
+  const unsigned port = wanted - network_.switches()[of_wanted].first_port_id;
+  bits_[first_word_[held] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
+}
+
+std::uint64_t Channels::channel_count() const {
+  std::vector<bool> used = used_;
+  for (HostIndex at = 0; at < network_.hosts().size(); ++at) {
+    const SwitchIndex leaf = network_.hosts()[at].leaf;
+    if (leaf == none) continue;
+    const Switch& to = network_.switches()[leaf];
+    for (unsigned port = 1; port < to.slots && !used[network_.port_id_of_host(at)]; ++port) {
+      if (host_wants(at, to.first_port_id + port)) used[network_.port_id_of_host(at)] = true;
+    }
+  }
+  return static_cast<std::uint64_t>(std::ranges::count(used, true));
+}
+
+std::uint64_t Channels::edge_count() const {
+  std::uint64_t count = more_first_hops_.size();
+  for (const std::uint64_t word : bits_) count += static_cast<std::uint64_t>(std::popcount(word));
+  for (PortId port_id = 0; port_id < first_hop_.size(); ++port_id) {
+    if (first_hop_[port_id] == none) continue;
+    const std::uint32_t hosts = network_.switches()[network_.switch_at(port_id)].hosts;
+    count += first_hop_[port_id] == everybody || hosts == 0 ? hosts : hosts - 1;
+  }
+  return count;
+}
+
+Digraph Channels::graph() const {
+  Digraph graph;
+  graph.first.reserve(first_word_.size());
+  for (PortId port_id = 0; port_id + 1 < first_word_.size(); ++port_id) {
+    for (std::uint32_t word = first_word_[port_id]; word < first_word_[port_id + 1]; ++word) {
+      const PortId base = network_.switches()[network_.wire(port_id).index].first_port_id + (word - first_word_[port_id]) * word_bits;
+      each_bit(bits_[word], [&](unsigned port) { graph.to.push_back(base + port); });
+    }
+    graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
+  }
+  return graph;
+}
 
 std::vector<std::vector<std::uint32_t>> cyclic_components(const Digraph& graph) { return Components(graph).find(); }
 
@@ -385,36 +407,6 @@ Digraph LaneGraph::graph() const {
   }
   return graph;
 }
-
-namespace {
-
-/// The number of VLs for data (IBA 14.2.5.6: PortInfo.OperationalVLs); packets on others are discarded. All where it is not known.
-unsigned data_lane_count(smp::VLCap operational) {
-  const auto code = static_cast<unsigned>(operational);
-  return code >= 1 && code <= 4 ? 1U << (code - 1) : dropped_vl;
-}
-
-async::Task<mad::Result<bool>> read_lane_rows(subnet::SurveyPort port, const Network& network, const WantedLanes& of, SlToVlTables& lanes) {
-  const unsigned count = data_lane_count(network.subnet().port(port.index).info().operational_vls);
-  std::vector<std::uint32_t> modifiers;
-  for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
-  const subnet::SmpBlocks blocks =
-      co_await subnet::try_read_smp_blocks(port.transactor, port.path, smp::SLToVLMappingTable::info(), modifiers);
-  for (std::size_t i = 0; i < of.in.size(); ++i) {
-    if (std::ranges::binary_search(blocks.unread, i)) continue;
-    const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
-    std::array<std::uint8_t, sl_count> vls{};
-    for (unsigned sl = 0; sl < sl_count; ++sl) {
-      const auto vl = static_cast<std::uint8_t>(row[sl]);
-      vls[sl] = vl < count ? vl : dropped_vl;
-    }
-    lanes.set(of.at, network.switches()[of.at].slots, of.in[i], of.out, vls);
-  }
-  if (blocks.error) co_return blocks.error;
-  co_return true;
-}
-
-}  // namespace
 
 async::Task<subnet::Failures> read_lanes(mad::Transactor& transactor, const Network& network, std::vector<WantedLanes> ports,
                                          SlToVlTables& lanes, subnet::SurveyOptions options) {

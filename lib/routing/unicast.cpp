@@ -6,11 +6,6 @@
 
 namespace ib::routing {
 
-std::string_view name(Fault fault) {
-  constexpr std::array<std::string_view, 7> names{"arrives", "not_reached", "no_entry", "dead_port", "loop", "wrong_node", "not_read"};
-  return names.at(static_cast<std::size_t>(fault));
-}
-
 namespace {
 
 /// What becomes of a packet at a switch or behind a port.
@@ -40,7 +35,59 @@ Step step_from(const Network& network, SwitchIndex at, std::optional<std::uint8_
   return kind == EntryKind::own_port ? Step{Fault::wrong_node, out} : step_over(network, out, is_target);
 }
 
+bool owns(const Network& network, HostIndex host, Lid lid) {
+  const Host& at = network.hosts()[host];
+  return lid.value >= at.base.value && lid.value < at.base.value + (1U << at.lmc);
+}
+
+Route follow_from(const Network& network, const FindOutPort& out_port, SwitchIndex at, Lid to) {
+  for (std::size_t hops = 0; hops <= network.switches().size(); ++hops) {
+    if (network.lid_of(at) == to) return {Fault::arrives, at, none};
+    const Step step = step_from(network, at, out_port(at, to), [&](HostIndex host) { return owns(network, host, to); });
+    if (step.next == none) return {step.fault, at, step.out};
+    at = step.next;
+  }
+  return {Fault::loop, at, none};
+}
+
+/// The switches of tier 0; see tiers_of().
+std::vector<bool> leaves_of(const Network& network) {
+  std::vector<std::uint32_t> hosts(network.switches().size());
+  for (const Host& host : network.hosts()) {
+    if (host.leaf != none && !host.is_aggregation) ++hosts[host.leaf];
+  }
+  const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
+  const auto is_full = [&](SwitchIndex at) { return 2 * hosts[at] > most; };
+  const auto is_above = [&](SwitchIndex at) {
+    bool found = false;
+    network.each_neighbour(at, [&](const Wire& wire) { found = found || is_full(wire.index); });
+    return found;
+  };
+  std::vector<bool> leaves(hosts.size());
+  for (SwitchIndex at = 0; at < hosts.size(); ++at) leaves[at] = is_full(at) || (hosts[at] > 0 && !is_above(at));
+  return leaves;
+}
+
+/// Whether no port carries more than one LID more than another.
+bool is_even(const std::vector<PortUse>& ports) {
+  const auto [least, most] = std::ranges::minmax_element(ports, {}, &PortUse::lids);
+  return ports.empty() || most->lids <= least->lids + 1;
+}
+
+/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only ports that carry LIDs.
+std::vector<PortUse> lesser(const std::vector<PortUse>& ports, bool unused) {
+  const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
+  std::vector<PortUse> rest;
+  std::ranges::copy_if(ports, std::back_inserter(rest), [&](const PortUse& of) { return of.lids + 1 < most && (unused || of.lids != 0); });
+  return rest;
+}
+
 }  // namespace
+
+std::string_view name(Fault fault) {
+  constexpr std::array<std::string_view, 7> names{"arrives", "not_reached", "no_entry", "dead_port", "loop", "wrong_node", "not_read"};
+  return names.at(static_cast<std::size_t>(fault));
+}
 
 RouteTree::RouteTree(const Network& network, const LinearTables& tables, bool with_switches)
     : network_(network), tables_(tables), with_switches_(with_switches), hops_(network.switches().size()), aggregation_(hops_.size()) {
@@ -126,25 +173,6 @@ void RouteTree::close(SwitchIndex met) {
 Fault RouteTree::stray_fault(HostIndex host) const {
   return step_over(network_, network_.port_id_of_host(host), [this](HostIndex to) { return to == to_.host; }).fault;
 }
-
-namespace {
-
-bool owns(const Network& network, HostIndex host, Lid lid) {
-  const Host& at = network.hosts()[host];
-  return lid.value >= at.base.value && lid.value < at.base.value + (1U << at.lmc);
-}
-
-Route follow_from(const Network& network, const FindOutPort& out_port, SwitchIndex at, Lid to) {
-  for (std::size_t hops = 0; hops <= network.switches().size(); ++hops) {
-    if (network.lid_of(at) == to) return {Fault::arrives, at, none};
-    const Step step = step_from(network, at, out_port(at, to), [&](HostIndex host) { return owns(network, host, to); });
-    if (step.next == none) return {step.fault, at, step.out};
-    at = step.next;
-  }
-  return {Fault::loop, at, none};
-}
-
-}  // namespace
 
 Route follow(const Network& network, const FindOutPort& out_port, subnet::PortIndex from, Lid to) {
   const subnet::NodeIndex node = from == subnet::none ? subnet::none : network.subnet().port(from).node;
@@ -343,28 +371,6 @@ std::vector<LoadSummary> Load::tiers() const {
   return sums;
 }
 
-namespace {
-
-/// The switches of tier 0; see tiers_of().
-std::vector<bool> leaves_of(const Network& network) {
-  std::vector<std::uint32_t> hosts(network.switches().size());
-  for (const Host& host : network.hosts()) {
-    if (host.leaf != none && !host.is_aggregation) ++hosts[host.leaf];
-  }
-  const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
-  const auto is_full = [&](SwitchIndex at) { return 2 * hosts[at] > most; };
-  const auto is_above = [&](SwitchIndex at) {
-    bool found = false;
-    network.each_neighbour(at, [&](const Wire& wire) { found = found || is_full(wire.index); });
-    return found;
-  };
-  std::vector<bool> leaves(hosts.size());
-  for (SwitchIndex at = 0; at < hosts.size(); ++at) leaves[at] = is_full(at) || (hosts[at] > 0 && !is_above(at));
-  return leaves;
-}
-
-}  // namespace
-
 std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
   std::vector<std::uint32_t> tiers(network.switches().size(), none);
   std::vector<SwitchIndex> queue;
@@ -388,24 +394,6 @@ std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
   if (!levelled || queue.size() != tiers.size()) return std::nullopt;
   return tiers;
 }
-
-namespace {
-
-/// Whether no port carries more than one LID more than another.
-bool is_even(const std::vector<PortUse>& ports) {
-  const auto [least, most] = std::ranges::minmax_element(ports, {}, &PortUse::lids);
-  return ports.empty() || most->lids <= least->lids + 1;
-}
-
-/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only ports that carry LIDs.
-std::vector<PortUse> lesser(const std::vector<PortUse>& ports, bool unused) {
-  const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
-  std::vector<PortUse> rest;
-  std::ranges::copy_if(ports, std::back_inserter(rest), [&](const PortUse& of) { return of.lids + 1 < most && (unused || of.lids != 0); });
-  return rest;
-}
-
-}  // namespace
 
 std::optional<SwitchUse> switch_use(const Network& network, const LinearTables& tables, SwitchIndex at) {
   if (!tables.is_known(at)) return std::nullopt;

@@ -88,6 +88,29 @@ void take_over(path::Path& path, const PathRecord::Query& query, const PathRecor
 
 bool is_roce(const path::IbPath& path) { return path.end_port->link_layer == sys::LinkLayer::ethernet; }
 
+constexpr std::string_view no_path_of_sa = "the SA gives no path to it";
+
+/// Whether no SA answered: a timeout, a node that is not an SA or is busy, a stored fabric. An SA refuses by a status of its class.
+bool is_no_answer(const mad::MadError& error) {
+  if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
+  return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
+         dynamic_cast<const mad::NotRead*>(&error) != nullptr;
+}
+
+/// The GID of the port of the node or system of the GUID of `gid`, to which no port answers. Throws UsageError if there are several.
+async::Task<std::optional<Gid>> port_of_node(mad::Transactor& transactor, Gid gid) {
+  const Nodes nodes = co_await find_nodes_by_guid(transactor, gid.guid());
+  if (nodes.records.empty()) co_return std::nullopt;
+  std::string choice;
+  for (const NodeRecord& node : nodes.records) {
+    add_part(choice, fmt::format("{} ({} port {})", to_text(node.node_info.port_guid),
+                                 in_quotes(fixed_text(node.node_description.node_string)), node.node_info.local_port_num));
+  }
+  if (nodes.records.size() > 1)
+    throw UsageError(fmt::format("GUID {} has {} ports: name one of them, {}", to_text(gid.guid()), nodes.records.size(), choice));
+  co_return Gid::from(gid.prefix(), nodes.records.front().node_info.port_guid);
+}
+
 }  // namespace
 
 void complete_roce(path::IbPath& path) {
@@ -161,33 +184,6 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
   if (!path::complete(path)) path = co_await resolve(std::move(path), wanted);
   co_return path;
 }
-
-namespace {
-
-constexpr std::string_view no_path_of_sa = "the SA gives no path to it";
-
-/// Whether no SA answered: a timeout, a node that is not an SA or is busy, a stored fabric. An SA refuses by a status of its class.
-bool is_no_answer(const mad::MadError& error) {
-  if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
-  return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
-         dynamic_cast<const mad::NotRead*>(&error) != nullptr;
-}
-
-/// The GID of the port of the node or system of the GUID of `gid`, to which no port answers. Throws UsageError if there are several.
-async::Task<std::optional<Gid>> port_of_node(mad::Transactor& transactor, Gid gid) {
-  const Nodes nodes = co_await find_nodes_by_guid(transactor, gid.guid());
-  if (nodes.records.empty()) co_return std::nullopt;
-  std::string choice;
-  for (const NodeRecord& node : nodes.records) {
-    add_part(choice, fmt::format("{} ({} port {})", to_text(node.node_info.port_guid),
-                                 in_quotes(fixed_text(node.node_description.node_string)), node.node_info.local_port_num));
-  }
-  if (nodes.records.size() > 1)
-    throw UsageError(fmt::format("GUID {} has {} ports: name one of them, {}", to_text(gid.guid()), nodes.records.size(), choice));
-  co_return Gid::from(gid.prefix(), nodes.records.front().node_info.port_guid);
-}
-
-}  // namespace
 
 /// If the SA has no path to a GID, it may be a GID of the node or the system: if it is not, and if no SA answers and `may_be_silent`, the
 /// answer says why there is none. Throws for other failures, and for a GID that nothing else can find.

@@ -48,13 +48,12 @@ bool may_hold_key(const StructInfo& info) {
 
 /// Whether a key may stand in the stored attribute. Snapshots have millions of answers, of few attributes.
 bool may_hold_key(const AnswerKey& key) {
-  static std::map<const StructInfo*, bool> known;
+  static std::map<std::pair<std::uint8_t, std::uint16_t>, bool> known;  // only of attributes that exist: files may name any
   if (find_keyed_data(key.mgmt_class) != nullptr) return true;
+  const std::pair place(key.mgmt_class, key.attribute);
+  if (const auto found = known.find(place); found != known.end()) return found->second;
   const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
-  if (info == nullptr) return false;
-  const auto [place, is_new] = known.try_emplace(info, false);
-  if (is_new) place->second = may_hold_key(*info);
-  return place->second;
+  return info != nullptr && (known[place] = may_hold_key(*info));
 }
 
 }  // namespace

@@ -64,6 +64,30 @@ std::string why_not_replaced(const std::string& file, Snapshot* snapshot, std::s
 
 std::string kept_as(const std::string& file) { return fmt::format("it is kept as {}", in_quotes(file + '~')); }
 
+/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can.
+std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms) {
+  const sys::EndPort& then = snapshot.end_port();
+  if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
+  const std::optional<std::int64_t> ended = snapshot.number("ended");
+  const std::int64_t age = stored_time(terms.now) - ended.value_or(0);
+  if (!ended) return "it does not say how old it is";
+  if (age < 0) return fmt::format("it is dated {}, in the future", time_of(snapshot));
+  if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is dated {}", time_of(snapshot));
+  if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
+  if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
+  if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
+  return {};
+}
+
+/// Whether all nodes that did not answer when a fabric was stored are still silent.
+async::Task<bool> is_silent_as_then(const CacheTerms& terms, const subnet::SweptSubnet& stored) {
+  const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
+  if (std::ranges::none_of(stored.failures, is_silence)) co_return true;
+  if (!terms.smps) co_return false;
+  const bool silent = co_await subnet::are_still_silent(terms.smps(), stored.subnet, stored.failures, terms.start);
+  co_return silent;
+}
+
 }  // namespace
 
 Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost, const async::Clock& clock)
@@ -185,34 +209,6 @@ mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) 
   if (is_kept) add(request, live);
   co_return live;
 }
-
-namespace {
-
-/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can.
-std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms) {
-  const sys::EndPort& then = snapshot.end_port();
-  if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
-  const std::optional<std::int64_t> ended = snapshot.number("ended");
-  const std::int64_t age = stored_time(terms.now) - ended.value_or(0);
-  if (!ended) return "it does not say how old it is";
-  if (age < 0) return fmt::format("it is dated {}, in the future", time_of(snapshot));
-  if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is dated {}", time_of(snapshot));
-  if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
-  if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
-  if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
-  return {};
-}
-
-/// Whether all nodes that did not answer when a fabric was stored are still silent.
-async::Task<bool> is_silent_as_then(const CacheTerms& terms, const subnet::SweptSubnet& stored) {
-  const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
-  if (std::ranges::none_of(stored.failures, is_silence)) co_return true;
-  if (!terms.smps) co_return false;
-  const bool silent = co_await subnet::are_still_silent(terms.smps(), stored.subnet, stored.failures, terms.start);
-  co_return silent;
-}
-
-}  // namespace
 
 bool has_cache_file(const std::string& file) {
   struct stat status {};

@@ -140,6 +140,12 @@ AddressHandle::AddressHandle(const Context& context, const path::IbPath& path) {
   if (!handle_) throw SysError(errno, "ibv_create_ah", fmt::format("{}, {}", path.end_port->name(), path::to_text(path::Path(path))));
 }
 
+QueueSizes QueueSizes::fitted(const ibv_device_attr& device) const {
+  const int most = std::min(device.max_qp_wr, device.max_cqe / 2);
+  const auto fit = [most](unsigned wanted) { return static_cast<unsigned>(std::clamp<int>(most, 1, static_cast<int>(wanted))); };
+  return {fit(sends), fit(receives), send_pieces};
+}
+
 QueuePair::QueuePair(const Context& context, const CompletionQueue& completions, ibv_qp_type type, QueueSizes sizes) : context_(&context) {
   ibv_qp_init_attr wanted{};
   wanted.qp_type = type;

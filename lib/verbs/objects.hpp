@@ -111,6 +111,8 @@ class AddressHandle {
 struct QueueSizes {
   unsigned sends{}, receives{};
   unsigned send_pieces = 1;  ///< pieces of memory in one send
+  /// These sizes, or the limits of `device` for queues that share a completion queue, if those are smaller.
+  QueueSizes fitted(const ibv_device_attr& device) const;
 };
 
 /// A queue pair, unreliable datagram (UD) or reliable connected (RC). The context and the completion queue must outlive it.

@@ -5,7 +5,7 @@
 #include "fuzz.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
-#include "mad/channel/verbs.hpp"
+#include "mad/channel/channel.hpp"
 #include "mad/describe.hpp"
 
 namespace ibtest::fuzz_packet {

@@ -12,6 +12,7 @@
 #include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace ibtest::fuzz_rmpp {
 
@@ -73,7 +74,7 @@ std::vector<std::uint8_t> packet_from(Input& input) {
 /// A server's side of requests in segments: from any ports it holds no more than it may, delivers nothing that was not whole, and
 /// forgets all when nothing more comes.
 void attack_inbox(Input input) {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   sys::EndPort port;
   std::size_t packets = 0;
@@ -200,7 +201,7 @@ Task<> ask(Rpc& rpc, bool& ended) {
 /// and nothing of it stays.
 void attack_call(Input input) {
   using namespace std::chrono_literals;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   const ibtest::FakeHost host;
   const auto network = [&input](ibtest::FakeChannel& channel, Bytes sent, const path::Path&, async::Duration) {

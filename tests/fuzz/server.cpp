@@ -9,6 +9,8 @@
 #include "iba-gen/sa.hpp"
 #include "mad/sysstat.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
+#include "support/send_table.hpp"
 
 namespace ibtest::fuzz_server {
 
@@ -54,7 +56,7 @@ class Host {
     server_->on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id, [this](const mad::Incoming& incoming) {
       const auto wanted = incoming.as<sa::NodeRecord>();
       if (wanted.lid.value % 2 != 0) throw incoming.error(mad::status::invalid_attribute_or_modifier, "odd");
-      server_->send_table(incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
+      ibtest::send_table(*server_, incoming, std::vector<sa::NodeRecord>(wanted.lid.value % 50));
     });
   }
 
@@ -89,7 +91,7 @@ class Host {
 
   sys::Device device_;
   sys::EndPort port_;
-  async::FakeClock clock_;
+  ibtest::FakeClock clock_;
   async::Loop loop_{clock_};
   ibtest::FakeChannel* channel_{};
   std::unique_ptr<mad::Rpc> rpc_;

@@ -12,6 +12,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/server.hpp"
 #include "support/multi_paths.hpp"
+#include "support/send_table.hpp"
 
 namespace ibtest {
 
@@ -40,9 +41,9 @@ class SaServer {
       server_.send_reply(incoming, found.front());
     });
     server_.on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id,
-               [this](const mad::Incoming& incoming) { server_.send_table(incoming, find(incoming)); });
+               [this](const mad::Incoming& incoming) { send_table(server_, incoming, find(incoming)); });
     server_.on(mad::mgmt_class::sa, mad::method::get_multi, sa::MultiPathRecord::attribute_id,
-               [this](const mad::Incoming& incoming) { server_.send_table(incoming, multi_paths(incoming)); });
+               [this](const mad::Incoming& incoming) { send_table(server_, incoming, multi_paths(incoming)); });
     server_.serve(mad::service_of<sa::NodeRecord>());
   }
 

@@ -21,6 +21,7 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "metrics/families.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/exporter/engine.hpp"
@@ -99,7 +100,7 @@ class Site {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 3);
   std::vector<ibtest::FakePma*> pmas;
   bool is_port_gone = false;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<tools::exporter::Engine> engine;
 

@@ -18,6 +18,7 @@
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
@@ -104,7 +105,7 @@ class Watcher {
     host_.reread();
   }
 
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   bool was_read{};
   std::uint64_t grown{};      ///< errors that all ports have counted since the round before

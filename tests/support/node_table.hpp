@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/rmpp_peer.hpp"
 
@@ -69,7 +70,7 @@ struct TableBench {
   RmppPeer peer;
   std::size_t count;
   std::vector<ib::async::Duration> asked;  ///< when each request came, from the beginning
-  ib::async::FakeClock clock;
+  FakeClock clock;
   ib::async::Loop loop{clock};
   std::unique_ptr<ib::mad::Rpc> rpc;
 };

@@ -9,9 +9,9 @@
 #include <map>
 #include <memory>
 
-#include "async/clock.hpp"
 #include "base/error.hpp"
 #include "iba/text.hpp"
+#include "support/fake_clock.hpp"
 #include "support/full_disk.hpp"
 #include "tools/frame/run.hpp"
 
@@ -80,13 +80,13 @@ const SysfsTree& host_sysfs(const FakeFabric& fabric, const Outside& outside) {
 }
 
 /// A clock that jumps, with the date of this host: a file that a run has written is older than the next run.
-struct DatedClock final : ib::async::FakeClock {
+struct DatedClock final : FakeClock {
   std::chrono::system_clock::time_point wall_time() const override { return std::chrono::system_clock::now(); }
 };
 
 Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
   const SysfsInUse in_use(host_sysfs(fabric, outside));
-  ib::async::FakeClock clock;
+  FakeClock clock;
   DatedClock dated;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
@@ -98,7 +98,7 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
   // Runs that keep what they read date their files. All others have the date of the clock that jumps, and print the same each time.
   const auto keeps = [](const std::string& word) { return word == "snapshot" || word.starts_with("--cache"); };
   const bool is_dated = !outside.cache.empty() || std::ranges::any_of(words, keeps);
-  ib::async::FakeClock& own = is_dated ? dated : clock;
+  FakeClock& own = is_dated ? dated : clock;
   world.clock = outside.clock != nullptr ? outside.clock : &own;
   if (!outside.cache.empty()) world.cache = outside.cache;
   if (!outside.from.empty()) world.from = outside.from;

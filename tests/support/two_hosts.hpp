@@ -8,6 +8,7 @@
 
 #include "mad/server.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace ibtest {
 
@@ -26,7 +27,7 @@ struct TwoHosts {
   TwoHosts& operator=(const TwoHosts&) = delete;
 
   FakeHost asking{1}, served{2};
-  ib::async::FakeClock clock;
+  FakeClock clock;
   ib::async::Loop loop{clock};
   std::mt19937 random{1};
   double loss = 0, twice = 0;  ///< of packets, in both directions

@@ -6,8 +6,8 @@
 #include <array>
 #include <tuple>
 
-#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "iba-gen/cc.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/set/set_target.hpp"

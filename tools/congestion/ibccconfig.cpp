@@ -11,7 +11,6 @@
 #include "base/parse.hpp"
 #include "iba-gen/cc.hpp"
 #include "iba/generic.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "subnet/set/set_guard.hpp"
 #include "tools/congestion/agent.hpp"

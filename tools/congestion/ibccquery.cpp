@@ -8,7 +8,6 @@
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/shared/attribute_text.hpp"

@@ -15,8 +15,8 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "base/utc_time.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools::exporter {
 namespace {

@@ -10,7 +10,6 @@
 #include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
@@ -63,6 +62,40 @@ std::string unread_text(const SwitchTable& of) {
 std::string type_text(smp::NodeType type) {
   const std::string_view text = to_text(type);
   return text.empty() ? std::to_string(static_cast<unsigned>(type)) : std::string(text);
+}
+
+// Of tables as infiniband-diags prints them.
+constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
+constexpr std::size_t longest_diags_text = 199;
+constexpr std::string_view dump_unicast = "dump_unicast_tables", dump_multicast = "dump_multicast_tables";  // in remarks: C functions
+
+bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
+
+/// The range of LIDs that is printed, also in the heading. `last` may be less than `first`.
+struct PrintedLids {
+  std::uint32_t first{}, last{};
+};
+
+PrintedLids printed_lids(const smp::SwitchInfo& info, const TableSelection& selection) {
+  PrintedLids range{selection.first.value_or(0), selection.last.value_or(0)};
+  if (!selection.multicast) {  // infiniband-diags prints signed numbers here
+    const int top = info.linear_fdb_top;
+    if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
+    if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
+    return range;
+  }
+  const std::uint32_t end = first_mlid + info.multicast_fdb_cap - 1;
+  if (range.last == 0 || range.last > end) range.last = end;
+  if (!selection.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
+  range.first = std::max(range.first, first_mlid);
+  range.last = std::min(range.last, last_mlid);
+  return range;
+}
+
+/// The first line of a table, but its first word.
+std::string heading(const SwitchTable& of, const PrintedLids& range, const subnet::NodeNameMap& names) {
+  return fmt::format("lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+                     diags_node_name(names, of.node.node_guid, of.description.value_or("")));
 }
 
 }  // namespace
@@ -185,45 +218,6 @@ void TableText::visit_switch(report::Sink& sink, const SwitchTable& of, bool is_
   sink.text_or_null("error", of.error ? of.error->message() : "");
   sink.end_object();
 }
-
-// Tables as infiniband-diags prints them.
-
-namespace {
-
-constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
-constexpr std::size_t longest_diags_text = 199;
-constexpr std::string_view dump_unicast = "dump_unicast_tables", dump_multicast = "dump_multicast_tables";  // in remarks: C functions
-
-bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
-
-/// The range of LIDs that is printed, also in the heading. `last` may be less than `first`.
-struct PrintedLids {
-  std::uint32_t first{}, last{};
-};
-
-PrintedLids printed_lids(const smp::SwitchInfo& info, const TableSelection& selection) {
-  PrintedLids range{selection.first.value_or(0), selection.last.value_or(0)};
-  if (!selection.multicast) {  // infiniband-diags prints signed numbers here
-    const int top = info.linear_fdb_top;
-    if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
-    if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
-    return range;
-  }
-  const std::uint32_t end = first_mlid + info.multicast_fdb_cap - 1;
-  if (range.last == 0 || range.last > end) range.last = end;
-  if (!selection.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
-  range.first = std::max(range.first, first_mlid);
-  range.last = std::min(range.last, last_mlid);
-  return range;
-}
-
-/// The first line of a table, but its first word.
-std::string heading(const SwitchTable& of, const PrintedLids& range, const subnet::NodeNameMap& names) {
-  return fmt::format("lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
-                     diags_node_name(names, of.node.node_guid, of.description.value_or("")));
-}
-
-}  // namespace
 
 void make_table(SwitchTable& of, const TableSelection& selection) {
   smp::SwitchInfo info = of.info;

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"

@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"

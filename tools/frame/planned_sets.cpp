@@ -12,7 +12,6 @@
 #include "iba/text.hpp"
 #include "mad/packet.hpp"
 #include "mad/rpc_names.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "tools/frame/emit.hpp"
 

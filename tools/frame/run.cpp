@@ -13,7 +13,7 @@
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "http/library.hpp"
+#include "http/server.hpp"
 #include "report/sink.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"

@@ -9,7 +9,6 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"

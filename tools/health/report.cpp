@@ -17,19 +17,48 @@ namespace ib::tools::health {
 
 using report::Cell;
 
+/// Writes paragraphs, each broken once, to the width of the terminal.
+class Lines {
+ public:
+  Lines(TextOut& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+
+  /// A paragraph, `indent` columns from the left. Its first `marked` bytes are in a colour.
+  void write(std::string_view text, std::size_t indent = 0, std::size_t marked = 0, std::string_view colour = {}) {
+    std::vector<std::string_view> parts{text};
+    if (terminal_.width) parts = wrap(text, std::max(*terminal_.width, narrowest) - indent - hanging);
+    bool is_first = true;
+    for (const std::string_view line : parts) {
+      const std::size_t coloured = is_first && terminal_.has_colours ? std::min(marked, line.size()) : 0;
+      out_.print("{:{}}{}{}{}{}\n", "", is_first ? indent : indent + hanging, coloured > 0 ? colour : "", line.substr(0, coloured),
+                 coloured > 0 ? no_colour : "", line.substr(coloured));
+      is_first = false;
+      ++count_;
+    }
+  }
+  bool is_long() const { return count_ >= terminal_.height.value_or(usual_height); }
+
+ private:
+  static constexpr std::size_t usual_height = 24;  // lines of a screen, where there is no terminal
+  static constexpr std::size_t narrowest = 40;     // columns
+  static constexpr std::size_t hanging = 2;        // columns by which lines after the first are indented more
+  static constexpr std::string_view no_colour = "\x1b[0m";
+
+  TextOut& out_;
+  const Terminal& terminal_;
+  std::size_t count_{};
+};
+
 namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
 constexpr std::size_t most_checks = 2;     // of those not checked for one reason
-constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
-constexpr std::size_t narrowest = 40;      // columns
 constexpr double day = 86400;              // seconds
 
 std::string_view colour_of(Level level) {
   constexpr std::array<std::string_view, 3> colours{"\x1b[34m", "\x1b[33m", "\x1b[31m"};
   return colours.at(static_cast<std::size_t>(level));
 }
-constexpr std::string_view good_colour = "\x1b[32m", no_colour = "\x1b[0m";
+constexpr std::string_view good_colour = "\x1b[32m";
 
 bool is_congestion(const Finding& finding) { return finding.check->id == "congestion" || finding.check->id == "discards-congestion"; }
 
@@ -97,6 +126,50 @@ Cell evidence_cell(const FindingLine& line) {
     sink.objects(key, line.finding->evidence, [&](const Evidence& evidence) { visit_evidence(sink, evidence); });
   };
   return report::Nested{std::move(words), write};
+}
+
+/// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
+void text_alike(Lines& lines, const FindingText& words, const std::vector<const Finding*>& findings) {
+  for (const Finding* finding : findings) {
+    const Level level = *finding->level;
+    lines.write(fmt::format("{}: {} ({}): {}", name(level), finding->check->id, name(finding->confidence), words.ends(*finding)), 0,
+                name(level).size(), colour_of(level));
+    if (const std::string seen = words.seen(*finding); !seen.empty()) lines.write(seen, 2);
+  }
+  const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
+  lines.write(all + std::string(findings.front()->check->text), 2);
+  lines.write(remedy_text(findings.front()->what_to_do()), 2);
+}
+
+/// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
+std::string checks_text(const Diagnosis& diagnosis, bool (*is_meant)(CheckState state)) {
+  using ChecksOfReason = std::pair<std::string, std::vector<std::string_view>>;
+  std::vector<ChecksOfReason> rows;
+  for (const CheckResult& result : diagnosis.checks) {
+    if (!is_meant(result.state)) continue;
+    const auto known = std::ranges::find(rows, result.reason, &ChecksOfReason::first);
+    ChecksOfReason& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
+    row.second.push_back(result.check->id);
+  }
+  std::string text;
+  for (auto& [reason, checks] : rows) {
+    const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
+    checks.resize(checks.size() - more);
+    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
+  }
+  return text;
+}
+
+void text_not_looked_at(Lines& lines, const Diagnosis& diagnosis) {
+  if (diagnosis.implausible > 0) {
+    lines.write(fmt::format("{} more than links can carry, and left out.",
+                            count_text(diagnosis.implausible, "difference of counters was", "differences of counters were")));
+  }
+  if (const std::string partly = checks_text(diagnosis, [](CheckState state) { return state == CheckState::partly; }); !partly.empty())
+    lines.write("Checked in part: " + partly.substr(0, partly.size() - 2) + ".");
+  const std::string left =
+      checks_text(diagnosis, [](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
+  if (!left.empty()) lines.write("Not checked: " + left.substr(0, left.size() - 2) + ".");
 }
 
 }  // namespace
@@ -179,82 +252,6 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   phy::visit(sink, *row);
   sink.end_object();
 }
-
-/// Writes paragraphs, each broken once, to the width of the terminal.
-class Lines {
- public:
-  Lines(TextOut& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
-
-  /// A paragraph, `indent` columns from the left. Its first `marked` bytes are in a colour.
-  void write(std::string_view text, std::size_t indent = 0, std::size_t marked = 0, std::string_view colour = {}) {
-    std::vector<std::string_view> parts{text};
-    if (terminal_.width) parts = wrap(text, std::max(*terminal_.width, narrowest) - indent - hanging);
-    bool is_first = true;
-    for (const std::string_view line : parts) {
-      const std::size_t coloured = is_first && terminal_.has_colours ? std::min(marked, line.size()) : 0;
-      out_.print("{:{}}{}{}{}{}\n", "", is_first ? indent : indent + hanging, coloured > 0 ? colour : "", line.substr(0, coloured),
-                 coloured > 0 ? no_colour : "", line.substr(coloured));
-      is_first = false;
-      ++count_;
-    }
-  }
-  bool is_long() const { return count_ >= terminal_.height.value_or(usual_height); }
-
- private:
-  static constexpr std::size_t hanging = 2;  // columns by which lines after the first are indented more
-
-  TextOut& out_;
-  const Terminal& terminal_;
-  std::size_t count_{};
-};
-
-namespace {
-
-/// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
-void text_alike(Lines& lines, const FindingText& words, const std::vector<const Finding*>& findings) {
-  for (const Finding* finding : findings) {
-    const Level level = *finding->level;
-    lines.write(fmt::format("{}: {} ({}): {}", name(level), finding->check->id, name(finding->confidence), words.ends(*finding)), 0,
-                name(level).size(), colour_of(level));
-    if (const std::string seen = words.seen(*finding); !seen.empty()) lines.write(seen, 2);
-  }
-  const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
-  lines.write(all + std::string(findings.front()->check->text), 2);
-  lines.write(remedy_text(findings.front()->what_to_do()), 2);
-}
-
-/// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
-std::string checks_text(const Diagnosis& diagnosis, bool (*is_meant)(CheckState state)) {
-  using ChecksOfReason = std::pair<std::string, std::vector<std::string_view>>;
-  std::vector<ChecksOfReason> rows;
-  for (const CheckResult& result : diagnosis.checks) {
-    if (!is_meant(result.state)) continue;
-    const auto known = std::ranges::find(rows, result.reason, &ChecksOfReason::first);
-    ChecksOfReason& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
-    row.second.push_back(result.check->id);
-  }
-  std::string text;
-  for (auto& [reason, checks] : rows) {
-    const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
-    checks.resize(checks.size() - more);
-    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
-  }
-  return text;
-}
-
-void text_not_looked_at(Lines& lines, const Diagnosis& diagnosis) {
-  if (diagnosis.implausible > 0) {
-    lines.write(fmt::format("{} more than links can carry, and left out.",
-                            count_text(diagnosis.implausible, "difference of counters was", "differences of counters were")));
-  }
-  if (const std::string partly = checks_text(diagnosis, [](CheckState state) { return state == CheckState::partly; }); !partly.empty())
-    lines.write("Checked in part: " + partly.substr(0, partly.size() - 2) + ".");
-  const std::string left =
-      checks_text(diagnosis, [](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
-  if (!left.empty()) lines.write("Not checked: " + left.substr(0, left.size() - 2) + ".");
-}
-
-}  // namespace
 
 void HealthReport::text(TextOut& out) const {
   Lines lines(out, terminal_);

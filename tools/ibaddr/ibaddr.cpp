@@ -7,7 +7,6 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/manners.hpp"
 

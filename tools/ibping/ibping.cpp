@@ -19,7 +19,6 @@
 #include "iba-gen/ofa.hpp"
 #include "iba/dump.hpp"
 #include "mad/sysstat.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"

@@ -8,7 +8,6 @@
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/attribute_text.hpp"
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "sys/device_columns.hpp"

@@ -6,7 +6,6 @@
 #include "iba/text.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "report/sink.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "sys/device.hpp"

@@ -12,7 +12,6 @@
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"

@@ -11,7 +11,6 @@
 #include "iba/dialects.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"

@@ -14,7 +14,6 @@
 #include "iba/registry.hpp"
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/records.hpp"
 #include "subnet/set/set_target.hpp"

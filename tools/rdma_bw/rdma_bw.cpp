@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "path/json.hpp"
 #include "sa/resolve.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/progress.hpp"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
@@ -217,35 +216,6 @@ constexpr RecordForm special_forms[]{
     {"", "", "", "", usual, sa::MCMemberRecord::info, "", mc_gid},
 };
 
-}  // namespace
-
-std::span<const RecordForm> record_forms() { return forms; }
-
-const RecordForm& special_form(SpecialForm which) { return special_forms[static_cast<std::size_t>(which)]; }
-
-const RecordForm* find_form(std::string_view word) {
-  const auto found = std::ranges::find_if(
-      forms, [&](const RecordForm& each) { return equal_ignoring_case(word, each.name) || equal_ignoring_case(word, each.alias); });
-  return found != std::end(forms) ? &*found : nullptr;
-}
-
-const RecordForm& form_of(const StructInfo& info) {
-  return *std::ranges::find_if(forms, [&](const RecordForm& each) { return &each.info() == &info; });
-}
-
-std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
-  RecordLines out(form, record, style);
-  if (!form.lines.empty()) out.lines(form.lines);
-  if (form.rest != nullptr) form.rest(out);
-  return out.take();
-}
-
-std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names) {
-  return diags_node_name(names, node.node_info.node_guid, fixed_text(node.node_description.node_string));
-}
-
-namespace {
-
 struct NamedNode {
   sa::NodeRecord record;
   std::optional<std::string> mapped;  ///< the name in the node name map of the site
@@ -341,6 +311,31 @@ struct ManagersReport final : Report {
 };
 
 }  // namespace
+
+std::span<const RecordForm> record_forms() { return forms; }
+
+const RecordForm& special_form(SpecialForm which) { return special_forms[static_cast<std::size_t>(which)]; }
+
+const RecordForm* find_form(std::string_view word) {
+  const auto found = std::ranges::find_if(
+      forms, [&](const RecordForm& each) { return equal_ignoring_case(word, each.name) || equal_ignoring_case(word, each.alias); });
+  return found != std::end(forms) ? &*found : nullptr;
+}
+
+const RecordForm& form_of(const StructInfo& info) {
+  return *std::ranges::find_if(forms, [&](const RecordForm& each) { return &each.info() == &info; });
+}
+
+std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
+  RecordLines out(form, record, style);
+  if (!form.lines.empty()) out.lines(form.lines);
+  if (form.rest != nullptr) form.rest(out);
+  return out.take();
+}
+
+std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names) {
+  return diags_node_name(names, node.node_info.node_guid, fixed_text(node.node_description.node_string));
+}
 
 RecordsReport::RecordsReport(Stack& stack, sa::Pattern wanted)
     : pattern(std::move(wanted)), style{stack.manners().node_name_map(), stack.host().options().keys} {

@@ -6,7 +6,6 @@
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
-#include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_guard.hpp"

@@ -14,7 +14,6 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
-#include "path/json.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_paths.hpp"

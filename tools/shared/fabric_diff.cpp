@@ -8,7 +8,6 @@
 #include <ranges>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/split.hpp"
 #include "tools/frame/diags_words.hpp"
 

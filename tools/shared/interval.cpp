@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 
 #include "async/signals.hpp"
 #include "base/escape.hpp"
-#include "base/utc_time.hpp"
 #include "counters/difference.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
@@ -71,6 +69,15 @@ async::Task<> repeat(Stack& stack, Emit& emit, Interval interval, Once once) {
   async::Interrupt interrupt(stack.loop());
   co_await async::until_interrupted(stack.loop(), interrupt, std::move(rounds));
   if (emit.json()) emit.sink().end_array();
+}
+
+std::string utc_text(std::chrono::system_clock::time_point time) {
+  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(milliseconds);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(milliseconds - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int{date.year()}, unsigned{date.month()}, unsigned{date.day()},
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
 void begin_round(report::Sink& sink, const Round& round) {

@@ -2,6 +2,7 @@
 // The options --interval and --count, for commands that read counters repeatedly and print the differences.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,9 +34,12 @@ void check_interval(const Interval& interval);
 /// Throws UsageError where the readings repeat and TARGET is a pattern of names: only one node is watched.
 void require_one_target(Targets& targets, const Interval& interval);
 
+/// "2001-09-09T01:46:40.000Z": ISO 8601, in UTC, with milliseconds.
+std::string utc_text(std::chrono::system_clock::time_point time);
+
 /// One of several readings.
 struct Round {
-  std::string time;               ///< when it began: ISO 8601, UTC
+  std::string time;               ///< when it began: utc_text()
   std::optional<double> seconds;  ///< since the reading before began; absent for the first one
 };
 

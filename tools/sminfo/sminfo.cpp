@@ -13,7 +13,6 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "report/sink.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"

@@ -14,7 +14,6 @@
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "path/parse.hpp"
 #include "report/structure.hpp"
 #include "subnet/sweep/smp_tables.hpp"

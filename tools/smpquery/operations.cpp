@@ -15,7 +15,6 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/host.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
 #include "iba-gen/smp.hpp"

@@ -16,7 +16,6 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
-#include "path/json.hpp"
 #include "report/field_columns.hpp"
 #include "report/structure.hpp"
 #include "subnet/set/set_target.hpp"

@@ -33,6 +33,10 @@ struct Source {
   path::Path path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const;
 };
 
+/// Parses the 40 bytes before a datagram that came by verbs over `link_layer` into the GRH fields of `source`: a GRH (IBA 8.3), or on RoCE
+/// the IPv6 or IPv4 header in its place. IPv4 addresses become GIDs ::ffff:a.b.c.d. Changes nothing if the bytes are not a header.
+void parse_grh(Bytes bytes, sys::LinkLayer link_layer, Source& source);
+
 /// The requests that a program answers: one class and version, some of its methods. GMPs only.
 struct Service {
   static constexpr std::array<std::uint64_t, 2> all_methods{~std::uint64_t{0}, ~std::uint64_t{0}};

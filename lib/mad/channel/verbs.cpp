@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // MADs through verbs. A queue pair has only one P_Key, so there is a queue pair for each P_Key in use. A receive buffer is posted again as
 // soon as its MAD has been handled. Sends wait in a queue while the device has no room for more.
-#include "mad/channel/verbs.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,19 +14,18 @@
 
 #include "base/error.hpp"
 #include "mad/channel/open.hpp"
+#include "verbs/objects.hpp"
 
 namespace ib::mad {
 
 namespace {
 
-constexpr unsigned wanted_sends = 256, wanted_receives = 1024;
+constexpr verbs::QueueSizes wanted_sizes{256, 1024};
 constexpr std::size_t most_addresses = 256;
 constexpr std::size_t grh_size = 40, slot_size = grh_size + packet_size;
 
 constexpr std::size_t ipv4_offset = 20;  // of an IPv4 header without options; it ends where a GRH would end
 constexpr std::uint8_t ipv4_start = 0x45, protocol_udp = 17;
-
-unsigned fitted(unsigned wanted, int most) { return static_cast<unsigned>(std::clamp<int>(most, 1, static_cast<int>(wanted))); }
 
 /// Whether the 20 bytes at `ip` are the IPv4 header of a RoCEv2 packet. Checks everything that can be checked (RFC 791).
 bool is_whole_ipv4(const std::uint8_t* ip) {
@@ -52,7 +49,7 @@ class MadQueuePair final : private async::PollSource, private async::Timer {
   /// Opens a queue pair with the end port and the P_Key of `path`, and the Q_Key of QP1. Throws SysError: EPERM if this process may not use
   /// the Q_Key.
   MadQueuePair(const verbs::Context& context, const path::IbPath& path)
-      : MadQueuePair(context, path, mad_queue_sizes(context.query_device())) {}
+      : MadQueuePair(context, path, wanted_sizes.fitted(context.query_device())) {}
 
   /// The number of MADs that may arrive before the first of them is handled.
   std::size_t receive_buffers() const { return receive_slots_; }
@@ -261,7 +258,7 @@ class VerbsChannel final : public Channel {
   std::uint64_t tid_mask() const override { return ~std::uint64_t{0}; }
   /// Half of the receive buffers of a queue pair, because answers may come twice, and in segments.
   unsigned max_in_flight() const override {
-    std::size_t least = wanted_receives;
+    std::size_t least = wanted_sizes.receives;
     for (const auto& [index, qp] : queue_pairs_) least = std::min(least, qp->receive_buffers());
     return std::max(1U, static_cast<unsigned>(least) / 2);
   }
@@ -316,11 +313,6 @@ void parse_grh(Bytes bytes, sys::LinkLayer link_layer, Source& source) {
   source.hop_limit = bytes[7];
   std::copy_n(bytes.begin() + 8, 16, source.sgid.bytes.begin());
   std::copy_n(bytes.begin() + 24, 16, source.dgid.emplace().bytes.begin());
-}
-
-verbs::QueueSizes mad_queue_sizes(const ibv_device_attr& device) {
-  const int most = std::min(device.max_qp_wr, device.max_cqe / 2);
-  return {fitted(wanted_sends, most), fitted(wanted_receives, most)};
 }
 
 std::unique_ptr<Channel> open_verbs(const sys::EndPort& end_port) { return std::make_unique<VerbsChannel>(end_port); }

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "base/parse.hpp"
 #include "base/split.hpp"

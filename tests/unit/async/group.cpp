@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 
 namespace async_group_tests {
 
@@ -70,7 +71,7 @@ Task<> fail_in_range(int& pulled) {
 }  // namespace
 
 TEST_CASE("the first error of a group cancels the rest") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   Counters counters;
   REQUIRE_THROWS_WITH(loop.run(failing_group(counters)), "first");
@@ -80,7 +81,7 @@ TEST_CASE("the first error of a group cancels the rest") {
 }
 
 TEST_CASE("a group that dies takes its tasks along") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   Counters counters;
   loop.run(abandoned(counters));
@@ -89,7 +90,7 @@ TEST_CASE("a group that dies takes its tasks along") {
 }
 
 TEST_CASE("for_each keeps its window full and never fuller") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   for (const std::size_t limit : {1U, 3U, 32U}) {
     Counters counters;
@@ -105,7 +106,7 @@ TEST_CASE("for_each keeps its window full and never fuller") {
 }
 
 TEST_CASE("for_each reads a lazy range only as fast as it works, and stops at an error") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   int pulled = 0;
   REQUIRE_THROWS_WITH(loop.run(fail_in_range(pulled)), "item");

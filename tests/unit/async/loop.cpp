@@ -10,6 +10,7 @@
 
 #include "async/group.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 
 namespace async_loop_tests {
 
@@ -75,7 +76,7 @@ struct Tick final : Timer {
 }  // namespace
 
 TEST_CASE("on a fake clock sleeping takes no time and keeps order") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   std::vector<int> order;
   loop.run(three(order));
@@ -163,7 +164,7 @@ TEST_CASE("data that arrived during a stall is read before timers fire") {
   REQUIRE(::pipe(ends) == 0);
   const std::string bytes(50, 'x');
   REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == 50);
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   SlowReader reader;
   reader.fd = ends[0];
@@ -185,7 +186,7 @@ TEST_CASE("a descriptor that is always ready does not hold up timers") {
   struct Deaf final : PollSource {
     void ready(short) override {}
   } deaf;
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   loop.watch(deaf, ends[0], POLLIN);
   loop.run(sleep_for(1s));

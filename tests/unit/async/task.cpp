@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 
 namespace async_task_tests {
 
@@ -103,7 +104,7 @@ TEST_CASE("awaiting does not deepen the stack") {
 }
 
 TEST_CASE("destroying a task destroys all that it awaits, its timers included") {
-  FakeClock clock;
+  ibtest::FakeClock clock;
   Loop loop(clock);
   int alive = 0;
   End end;

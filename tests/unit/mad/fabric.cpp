@@ -3,6 +3,7 @@
 #include "iba-gen/smp.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 
 namespace mad_fabric_tests {
@@ -17,7 +18,7 @@ namespace {
 struct Bench {
   // host0 – leaf0 port 1; leaf port 3 goes to the spine, whose port 2 goes to leaf1.
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   Rpc rpc{loop, fabric.open()};
 

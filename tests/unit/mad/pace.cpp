@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdint>
 
-#include "async/clock.hpp"
 #include "async/group.hpp"
 #include "mad/pace.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_pace_tests {
 
@@ -25,7 +25,7 @@ async::Task<> take(mad::Pace& pace, unsigned turns, unsigned mads, std::uint64_t
 }
 
 struct Paced {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::uint64_t sent = 1000;  // before there was a limit
   mad::Pace pace{loop, 100, [this] { return sent; }};

@@ -3,6 +3,7 @@
 #include "iba-gen/pm.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"
 
@@ -22,7 +23,7 @@ struct Bench {
   FakeFabric::NodeId leaf = 1, host = 2;
   FakePma& pma = run_pma(fabric, leaf);
   FakePma& host_pma = run_pma(fabric, host);
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   Rpc rpc{loop, fabric.open()};
 

@@ -9,6 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_redirect_tests {
 
@@ -75,7 +76,7 @@ struct Bench : ibtest::FakeHost {
     return result.error().message();
   }
 
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<Rpc> rpc;
   std::map<std::uint16_t, ClassPortInfo> redirects;

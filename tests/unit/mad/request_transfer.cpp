@@ -8,7 +8,9 @@
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
+#include "support/fake_clock.hpp"
 #include "support/multi_paths.hpp"
+#include "support/send_table.hpp"
 #include "support/two_hosts.hpp"
 
 namespace mad_request_transfer_tests {
@@ -33,13 +35,13 @@ struct Bench : ibtest::TwoHosts {
     client->sa_path().ib().retries = 3;
     server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id, [this](const Incoming& incoming) {
       ++served_requests;
-      server->send_table(incoming, ibtest::multi_paths(incoming));
+      ibtest::send_table(*server, incoming, ibtest::multi_paths(incoming));
     });
     server->on(mgmt_class::sa, method::get_trace_table, sa::TraceRecord::attribute_id, [this](const Incoming& incoming) {
       const auto path = incoming.as<sa::PathRecord>();
       std::vector<sa::TraceRecord> hops(path.dlid.value);
       for (std::size_t i = 0; i < hops.size(); ++i) hops[i].node_id = path.slid.value + i;
-      server->send_table(incoming, hops);
+      ibtest::send_table(*server, incoming, hops);
     });
   }
   Result<sa::Table<sa::PathRecord>> ask(unsigned sources, unsigned destinations);
@@ -99,7 +101,7 @@ struct Inbox {
     return static_cast<std::size_t>(std::ranges::count_if(sent, [&](const Packet& p) { return RmppView(p).type() == type; }));
   }
   ibtest::FakeHost host{2};
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::vector<Packet> sent;
   std::size_t delivered = 0;

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_responder_tests {
 
@@ -55,7 +56,7 @@ struct Bench {
   async::Duration elapsed() const { return clock.now() - async::Time{}; }
 
   ibtest::FakeHost host;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   Responder node;
   FakeChannel* channel;

@@ -11,6 +11,7 @@
 #include "mad/rpc/rpc.hpp"
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace ibtest {
 
@@ -21,7 +22,7 @@ struct Bench {
   ib::async::Duration elapsed() const { return clock.now() - ib::async::Time{}; }
 
   FakeHost host;
-  ib::async::FakeClock clock;
+  FakeClock clock;
   ib::async::Loop loop{clock};
   FakeChannel* channel;
   std::unique_ptr<ib::mad::Rpc> rpc;

@@ -8,6 +8,7 @@
 #include "iba-gen/ofa.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_server_tests {
 
@@ -56,7 +57,7 @@ struct Bench : ibtest::FakeHost {
   }
   Task<> pause() { co_await loop.sleep_for(10ms); }
 
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::vector<Mad> sent;
   std::vector<path::Path> sent_on;

@@ -5,6 +5,8 @@
 #include "mad/sysstat.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
+#include "support/send_table.hpp"
 #include "support/two_hosts.hpp"
 
 namespace mad_server_transfer_tests {
@@ -21,7 +23,7 @@ struct Bench : ibtest::TwoHosts {
     server->on(mgmt_class::sa, method::get_table, sa::NodeRecord::attribute_id, [this](const Incoming& incoming) {
       std::vector<sa::NodeRecord> records(count);
       for (std::size_t i = 0; i < count; ++i) records[i].lid = Lid{static_cast<std::uint16_t>(i)};
-      server->send_table(incoming, records);
+      ibtest::send_table(*server, incoming, records);
     });
   }
   /// A request from a port that acknowledges nothing.
@@ -145,7 +147,7 @@ TEST_CASE("a client that widens its window and acknowledges nothing is given up 
 }
 
 TEST_CASE("answers that go at once have no more bytes together than there may be") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   RmppOutbox outbox(loop, [](Bytes, const path::Path&) {});
   std::vector<std::uint8_t> table(RmppOutbox::most_bytes / 2 - 100);

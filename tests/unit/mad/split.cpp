@@ -8,6 +8,7 @@
 #include "mad/server.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_split_tests {
 
@@ -59,7 +60,7 @@ struct Bench : ibtest::FakeHost {
   }
   async::Task<> pause() { co_await loop.sleep_for(5s); }
 
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::vector<Mad> by_verbs, by_umad;
   FakeChannel *verbs{}, *umad{};

@@ -10,6 +10,7 @@
 #include "iba/registry.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
+#include "support/fake_clock.hpp"
 
 namespace mad_transactor_tests {
 
@@ -41,7 +42,7 @@ struct Bench {
     return path;
   }
   ibtest::FakeHost host;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   Echo echo{host.port};
   const path::Path directed = path::IbDrPath(&host.port), lid = lid_path();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What stands before a datagram, and how much of a device's room a port takes. Neither needs a device.
-#include "mad/channel/verbs.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "iba/text.hpp"
+#include "mad/channel/channel.hpp"
 #include "support/catch.hpp"
+#include "verbs/objects.hpp"
 
 namespace mad_verbs_datagrams_tests {
 
 using namespace ib;
-using mad::mad_queue_sizes;
 using sys::LinkLayer;
 
 namespace {
@@ -100,18 +99,19 @@ TEST_CASE("only a right checksum makes IPv4 of what may be IPv6") {
 }
 
 TEST_CASE("the queues of a port are no longer than its device can make them") {
+  constexpr verbs::QueueSizes wanted{256, 1024};
   ibv_device_attr device{};
   device.max_qp_wr = 1 << 20;
   device.max_cqe = 1 << 20;
-  CHECK(mad_queue_sizes(device).receives == 1024);
-  CHECK(mad_queue_sizes(device).sends == 256);
+  CHECK(wanted.fitted(device).receives == 1024);
+  CHECK(wanted.fitted(device).sends == 256);
   device.max_qp_wr = 200;
-  CHECK(mad_queue_sizes(device).receives == 200);
-  CHECK(mad_queue_sizes(device).sends == 200);
+  CHECK(wanted.fitted(device).receives == 200);
+  CHECK(wanted.fitted(device).sends == 200);
   device.max_cqe = 100;  // for both queues
-  CHECK(mad_queue_sizes(device).receives == 50);
+  CHECK(wanted.fitted(device).receives == 50);
   device.max_qp_wr = device.max_cqe = 0;
-  CHECK(mad_queue_sizes(device).receives == 1);
+  CHECK(wanted.fitted(device).receives == 1);
 }
 
 }  // namespace mad_verbs_datagrams_tests

@@ -6,6 +6,7 @@
 #include "async/group.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 
 namespace mad_window_tests {
@@ -81,7 +82,7 @@ TEST_CASE("a window grows with answers, halves once for each loss and keeps its 
 }
 
 TEST_CASE("dead ports cost about one retry chain together, not one each") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   for (FakeFabric::NodeId ca = 2; ca <= 254; ca += 2) fabric.node(ca).faults.silent = true;
@@ -97,7 +98,7 @@ TEST_CASE("dead ports cost about one retry chain together, not one each") {
 }
 
 TEST_CASE("a loss-free network is filled up to the ceiling and no further") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   fabric.network.delay = 200us;
@@ -111,7 +112,7 @@ TEST_CASE("a loss-free network is filled up to the ceiling and no further") {
 }
 
 TEST_CASE("where bursts are lost the window shrinks to what gets through") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   fabric.network.delay = 200us;
@@ -126,7 +127,7 @@ TEST_CASE("where bursts are lost the window shrinks to what gets through") {
 }
 
 TEST_CASE("random loss is repaired") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   fabric.network.loss = 0.05;
@@ -141,7 +142,7 @@ TEST_CASE("random loss is repaired") {
 }
 
 TEST_CASE("one SMA gets four requests at once, and its neighbours as many meanwhile") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   fabric.network.delay = 1ms;
@@ -168,7 +169,7 @@ TEST_CASE("one SMA gets four requests at once, and its neighbours as many meanwh
 }
 
 TEST_CASE("where a channel has room for few, a lost request gives up its place once a later one was answered") {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();
   fabric.network.delay = 200us;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A path in JSON: the same members whatever its kind, null where it has no such thing.
-#include "path/json.hpp"
+#include "path/path.hpp"
 
 #include "iba/text.hpp"
 #include "report/json.hpp"

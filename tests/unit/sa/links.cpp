@@ -4,6 +4,7 @@
 #include "mad/rpc/rpc.hpp"
 #include "sa/records.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_sa.hpp"
 
 namespace sa_links_tests {
@@ -29,7 +30,7 @@ struct Ring {
   }
   mad::Result<sa::LinkRecord> find(unsigned lid, std::optional<std::uint8_t> port) {
     sa.asked.clear();
-    async::FakeClock clock;
+    ibtest::FakeClock clock;
     async::Loop loop(clock);
     mad::Rpc rpc(loop, fabric.open());
     return loop.run(sa::find_link(rpc, Lid{static_cast<std::uint16_t>(lid)}, port));

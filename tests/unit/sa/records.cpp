@@ -5,6 +5,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/sa_answer.hpp"
 
 namespace sa_records_tests {
@@ -39,7 +40,7 @@ struct Bench {
     };
   }
   sa::Records ask(std::uint8_t method = mad::method::get_table) {
-    async::FakeClock clock;
+    ibtest::FakeClock clock;
     async::Loop loop(clock);
     mad::Rpc rpc(loop, fabric.open());
     const sa::Pattern pattern(sa::NodeRecord::info());
@@ -138,7 +139,7 @@ TEST_CASE("only records that are so short may lie 8 bytes apart") {
       return mad;
     });
     bench.fabric.network.rmpp = true;
-    async::FakeClock clock;
+    ibtest::FakeClock clock;
     async::Loop loop(clock);
     mad::Rpc rpc(loop, bench.fabric.open());
     const sa::Pattern pattern(*type);
@@ -148,7 +149,7 @@ TEST_CASE("only records that are so short may lie 8 bytes apart") {
 
 TEST_CASE("nodes by name: an SA that does not heed the name does no harm") {
   Bench bench([](Bytes request) { return ibtest::sa_table(request, {padded(node_record(7, "seven"))}); });
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   mad::Rpc rpc(loop, bench.fabric.open());
   CHECK(loop.run(sa::find_nodes_by_name(rpc, "seven")).records.size() == 1);

@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_sa.hpp"
 
@@ -46,7 +47,7 @@ struct Bench {
   sa::Format query() const { return sa::Format::unpack(asked); }
 
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
   std::vector<std::uint8_t> asked;
@@ -259,7 +260,7 @@ struct WithSa {
 
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa{fabric};
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
   sa::PathResolver resolver{rpc};

@@ -14,6 +14,7 @@
 #include "iba/registry.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 
 namespace sa_stored_tables_tests {
 
@@ -70,7 +71,7 @@ std::vector<const QueryInfo*> all_tables() {
 }
 
 std::vector<sa::TableFailure> read(Scripted& transactor, sa::TableReading reading) {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   return loop.run(sa::read_tables(transactor, all_tables(), std::move(reading)));
 }

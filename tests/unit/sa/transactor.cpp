@@ -9,6 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 
 namespace sa_transactor_tests {
@@ -115,7 +116,7 @@ struct Bench {
   }
 
   FakeFabric fabric = two_nodes();
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
   sa::SaTransactor sa{rpc};

@@ -16,6 +16,7 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "support/counting_fabric.hpp"
+#include "support/fake_clock.hpp"
 
 namespace ibtest {
 
@@ -125,7 +126,7 @@ struct ReadFabric : ib::subnet::SweptSubnet {
   }
 
   FakeFabric& fabric;
-  ib::async::FakeClock clock;
+  FakeClock clock;
   ib::async::Loop loop{clock};
   std::unique_ptr<ib::mad::Rpc> rpc;
   std::unique_ptr<Recorder> recorder;

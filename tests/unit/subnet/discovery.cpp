@@ -3,6 +3,7 @@
 #include "subnet/sweep/discovery.hpp"
 
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "unit/subnet/swept.hpp"
 
 namespace subnet_discovery_tests {
@@ -336,7 +337,7 @@ class Counting final : public mad::Transactor {
 
 /// The most requests that a sweep has open at a time.
 std::size_t most_open(FakeFabric& fabric) {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop(clock);
   mad::Rpc rpc(loop, fabric.open());
   Counting counting(rpc);

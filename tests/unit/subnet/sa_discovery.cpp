@@ -5,6 +5,7 @@
 
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -37,7 +38,7 @@ struct FromSa : SweptSubnet {
   }
 
   FakeFabric& fabric;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
   DiscoverStats stats;

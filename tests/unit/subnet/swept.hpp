@@ -8,6 +8,7 @@
 
 #include "mad/rpc/rpc.hpp"
 #include "subnet/sweep/discovery.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 
 namespace ibtest {
@@ -60,7 +61,7 @@ struct Swept : ib::subnet::SweptSubnet {
   /// "A.p-B.q" for each link, lower end first, sorted; ends are GUIDs in hex.
   std::vector<std::string> link_names() const;
 
-  ib::async::FakeClock clock;
+  FakeClock clock;
   ib::async::Loop loop;
   std::unique_ptr<ib::mad::Rpc> rpc;
   ib::subnet::DiscoverStats stats;

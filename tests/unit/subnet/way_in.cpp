@@ -4,6 +4,7 @@
 
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/small_fabric.hpp"
 
 namespace subnet_way_in_tests {
@@ -15,7 +16,7 @@ using ibtest::FakeFabric;
 namespace {
 
 struct Ways : ibtest::TwoWayFabric {
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<mad::Rpc> rpc;
 

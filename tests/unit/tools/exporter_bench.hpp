@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "metrics/families.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/exporter/engine.hpp"
@@ -123,7 +124,7 @@ class ExporterBench {
   bool is_port_gone = false;
   unsigned opened = 0;
   tools::World world = tools::this_host();
-  async::FakeClock clock;
+  FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<tools::Host> host;
   std::unique_ptr<tools::Stack> stack;

@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/program.hpp"
 #include "support/pseudo_terminal.hpp"
 #include "support/small_fabric.hpp"
@@ -140,7 +141,7 @@ ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::millis
 }  // namespace
 
 TEST_CASE("a line of progress comes after a second, and goes") {
-  ib::async::FakeClock clock;
+  ibtest::FakeClock clock;
   ib::async::Loop loop(clock);
   const ibtest::PseudoTerminal terminal;
   ib::mad::Stats stats;
@@ -167,7 +168,7 @@ TEST_CASE("a line of progress comes after a second, and goes") {
 }
 
 TEST_CASE("progress is shown only on terminals that can erase a line") {
-  ib::async::FakeClock clock;
+  ibtest::FakeClock clock;
   ib::async::Loop loop(clock);
   std::FILE* file = std::tmpfile();
   {

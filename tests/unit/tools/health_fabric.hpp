@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
+#include "support/fake_clock.hpp"
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 #include "tools/shared/fabric.hpp"
@@ -25,7 +26,7 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 
 /// A clock on which something happens in the pause between two readings.
-class Meanwhile final : public async::FakeClock {
+class Meanwhile final : public ibtest::FakeClock {
  public:
   std::function<void()> happens;
   bool jump_to(async::Time deadline) override {

@@ -18,6 +18,7 @@
 
 #include "base/bytes.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
@@ -39,7 +40,7 @@ struct Overtime : std::runtime_error {
   Overtime() : std::runtime_error("the run does not end") {}
 };
 
-class LimitedClock final : public async::FakeClock {
+class LimitedClock final : public ibtest::FakeClock {
  public:
   bool jump_to(async::Time deadline) override {
     constexpr auto most = std::chrono::hours(24 * 30);

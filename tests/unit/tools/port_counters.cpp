@@ -11,8 +11,10 @@
 #include "iba-gen/pm.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
+#include "support/fake_clock.hpp"
 #include "support/program.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace tools_port_counters_tests {
 
@@ -208,7 +210,7 @@ struct Growing : Fabric {
     words.insert(words.end(), {"--interval", "1", "--count", "8", "--json"});
     return json::parse(ibtool(fabric, std::move(words), {.clock = &clock}).out)["readings"];
   }
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
 };
 
 }  // namespace
@@ -369,6 +371,15 @@ TEST_CASE("perfquery --interval and ibswportwatch report a reading that fails, a
   REQUIRE(found["readings"].size() == 4);
   CHECK(found["readings"][1]["ports"].empty());
   CHECK(found["readings"][2]["ports"].size() == 1);
+}
+
+TEST_CASE("a date and time of day is text in UTC") {
+  using namespace std::chrono_literals;
+  using Time = std::chrono::system_clock::time_point;
+  CHECK(tools::utc_text(Time{}) == "1970-01-01T00:00:00.000Z");
+  CHECK(tools::utc_text(Time(1'000'000'000s)) == "2001-09-09T01:46:40.000Z");
+  CHECK(tools::utc_text(Time(951'782'400s + 1'999us)) == "2000-02-29T00:00:00.001Z");
+  CHECK(tools::utc_text(Time(-1ms)) == "1969-12-31T23:59:59.999Z");
 }
 
 }  // namespace tools_port_counters_tests

@@ -12,6 +12,7 @@
 
 #include "iba/text.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_sa.hpp"
 #include "support/fake_sysfs.hpp"
 #include "support/program.hpp"
@@ -125,7 +126,7 @@ TEST_CASE("ibroute: LIDs that lead to no answering node delay a run only shortly
   leaf.switch_info.linear_fdb_top = 49151;
   leaf.switch_info.linear_fdb_cap = 49152;
   leaf.lft[0] = 255;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   ibtest::Outside outside;
   outside.clock = &clock;
   const auto begin = clock.now();
@@ -160,7 +161,7 @@ TEST_CASE("ibroute: silent LIDs wait for their answers side by side, and rows co
   leaf.switch_info.linear_fdb_top = 1024 + silent - 1;
   for (unsigned lid = 0; lid < silent; ++lid) leaf.lft[1024 + lid] = 3;
   for (const bool as_diags : {false, true}) {
-    async::FakeClock clock;
+    ibtest::FakeClock clock;
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
     const auto size = [&file] { return std::filesystem::file_size(fmt::format("/proc/self/fd/{}", fileno(file.get()))); };
     ibtest::Outside outside;

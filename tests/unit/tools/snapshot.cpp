@@ -15,6 +15,7 @@
 #include "snapshot/part_requests.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
+#include "support/fake_clock.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
@@ -170,7 +171,7 @@ TEST_CASE_METHOD(Bench, "a subnet manager that hangs: its SA is waited for once,
   fabric.node(leaf).sm_info.emplace();
   fabric.node(leaf).ports.at(0).info.capability_mask |= smp::capability_mask::is_sm;
   const auto took = [this] {
-    async::FakeClock clock;
+    ibtest::FakeClock clock;
     ibtest::Outside outside;
     outside.clock = &clock;
     const auto begin = clock.now();

@@ -8,6 +8,7 @@
 #include "iba/text.hpp"
 #include "mad/channel/channel.hpp"
 #include "support/catch.hpp"
+#include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/frame/host.hpp"
@@ -42,7 +43,7 @@ struct TwoRails {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSysfs sysfs;
   tools::World world;
-  async::FakeClock clock;
+  ibtest::FakeClock clock;
   async::Loop loop{clock};
 };
 
