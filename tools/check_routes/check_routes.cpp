@@ -18,7 +18,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace routes {

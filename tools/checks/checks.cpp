@@ -29,7 +29,6 @@
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/one_node.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace checks {
@@ -199,7 +198,10 @@ class Check final : public Command {
       const bool uses_sl_0 = looks_.errors && !session.host().options().skip_sl;
       met = sa.failures(uses_sl_0 ? ": nodes are not checked, and SL 0 is used." : ": nodes are not checked.");
     }
-    if (looks_.ports.any() && is_listing(fabric)) met.push_back(no_states());
+    if (looks_.ports.any() && is_listing(fabric))
+      met.push_back({.kind = subnet::Failure::Kind::not_read,
+                     .attribute = "PortInfo",
+                     .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them."});
     Counters counters;
     if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, paths, met);
     add_failures(session.host(), fabric, std::move(met));  // at once: what has one cause is one line
@@ -237,12 +239,6 @@ class Check final : public Command {
       co_await paths.read_service_levels(transactor);
     }
     if (looks_.errors && !sa.not_read) stack.report_sl_0(paths.why_sl_0());
-  }
-
-  static subnet::Failure no_states() {
-    return {.kind = subnet::Failure::Kind::not_read,
-            .attribute = "PortInfo",
-            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them."};
   }
 
   /// Reads the counters of all ports to be checked. Adds the failures of counters that cannot be read to `met`.

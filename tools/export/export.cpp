@@ -95,7 +95,6 @@ class Export final : public Command {
       metrics::write_history(views, exported_, metrics::constant_labels(labels_), timestamps_,
                              [&emit](std::string_view text) { emit.text().write(text); });
     emit(report);
-    emit.raise(report.status());
   }
 
  private:

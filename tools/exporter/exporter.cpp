@@ -148,7 +148,6 @@ class Exporter final : public Command {
     report.file = textfile_;
     report.add(*view.reading);
     emit(report);
-    emit.raise(report.status());
   }
 
   async::Task<> serve(Stack& stack, LocalPorts& ports, const metrics::PageRules& rules) {

@@ -10,7 +10,6 @@
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/set/set_target.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -94,12 +93,6 @@ std::vector<Lid> forwarded_lids(const SwitchTable& table, bool up_to_gap) {
   return lids;
 }
 
-path::IbPath path_to_owners(Stack& stack) {
-  path::Path path = subnet::smp_path_to(stack.host().end_port(), Lid{});
-  stack.apply_options(path);
-  return path.ib();
-}
-
 TableTextBase text_base(const Host& host, const TableSelection& selection, const subnet::NodeNameMap& names, subnet::LidOwners& owners) {
   return {host, selection, names, [&owners](Lid lid) { return owners.find(lid); }, [&owners](Lid lid) { return owners.settled(lid); }};
 }
@@ -136,7 +129,7 @@ class Ibroute final : public Command {
     const SwitchTable table = co_await read_switch(session.stack(), node, selection_, remarks);
     const auto* unread = dynamic_cast<const mad::NotRead*>(table.error.get());
     if (unread != nullptr && !table.any_read()) throw Error(unread->cause());
-    subnet::LidOwners owners(session.stack().transactor(), path_to_owners(session.stack()));
+    subnet::LidOwners owners(session.stack().transactor(), session.stack().smp_path_to(Lid{}).ib());
     if (table.linear) co_await plan_owners(session.stack(), table, owners);
     const TableText print{text_base(session.host(), selection_, names, owners)};
     const RouteReport report(print, table, owners);
@@ -195,7 +188,7 @@ class IbrouteDiags final : public Command {
     const subnet::NodeNameMap& names = session.manners().node_name_map();
     const Destination node = co_await session.manners().smp_node(target_);
     const SwitchTable table = co_await read_switch(session.stack(), node, selection_, nullptr);
-    path::IbPath like = path_to_owners(session.stack());
+    path::IbPath like = session.stack().smp_path_to(Lid{}).ib();
     like.timeout = diags_owner_timeout;
     subnet::LidOwners owners(session.stack().transactor(), like);
     const DiagsTableText print{text_base(session.host(), selection_, names, owners)};

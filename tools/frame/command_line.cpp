@@ -17,11 +17,6 @@
 namespace ib::tools {
 namespace {
 
-const Option* find_letter(const OptionSet& set, char letter) {
-  const auto option = std::ranges::find(set.options(), letter, &Option::letter);
-  return option != set.options().end() ? &*option : nullptr;
-}
-
 /// Appends the long option `word` to `words`, its name in full and its value, if it has one, as a word of its own: CLI11 takes the next
 /// word if the value behind `--name=` is empty (App.hpp:2776), and accepts some values of flags. Throws OptionError.
 void spell_out(const OptionSet& set, const std::string& word, std::vector<std::string>& words) {
@@ -76,7 +71,7 @@ const Option* OptionSet::takes_next(const std::string& word, bool all_known) con
     return option != nullptr && option->has_value ? option : nullptr;
   }
   for (std::size_t at = 1; at < word.size(); ++at) {
-    const Option* const option = find_letter(*this, word[at]);
+    const Option* const option = find_letter(word[at]);
     if (option == nullptr && is_digit(word[at])) break;  // an operand begins here
     if (option == nullptr && all_known) throw OptionError(fmt::format("invalid option -- '{}'", word[at]));
     if (option != nullptr && option->has_value) return at + 1 == word.size() ? option : nullptr;

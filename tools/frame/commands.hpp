@@ -3,13 +3,7 @@
 // commands; others include the parts that they use.
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string_view>
-
-#include "async/task.hpp"
 #include "tools/command_list.hpp"
-#include "tools/frame/common_options.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"

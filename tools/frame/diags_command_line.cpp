@@ -38,14 +38,10 @@ struct Getopt {
 /// The letter that getopt_long has just refused; 0 if it was a long option.
 char refused_letter() { return optopt < Getopt::first_long ? static_cast<char>(optopt) : '\0'; }
 
-bool has_letter(const OptionSet& set, char letter) {
-  return std::ranges::find(set.options(), letter, &Option::letter) != set.options().end();
-}
-
 /// What getopt_long prints of the option `word` that it has just refused. It prints on libc's own stderr only.
 std::string refusal(const OptionSet& set, std::string_view word) {
   if (const char letter = refused_letter(); letter != 0)
-    return fmt::format("{} -- '{}'", has_letter(set, letter) ? "option requires an argument" : "invalid option", letter);
+    return fmt::format("{} -- '{}'", set.find_letter(letter) != nullptr ? "option requires an argument" : "invalid option", letter);
   const std::string_view name = word.substr(2, word.find('=') - 2);
   const auto fits = set.meant(name);
   if (fits.empty()) return fmt::format("unrecognized option '{}'", word);
@@ -84,7 +80,7 @@ std::vector<std::string> OptionSet::parse_diags(std::span<char* const> words, st
     const auto option = is_long ? options_.begin() + (id - Getopt::first_long) : std::ranges::find(options_, id, &Option::letter);
     if (option == options_.end() && perl_) {
       const char letter = refused_letter() != 0 ? refused_letter() : '-';
-      throw DiagsUsage(has_letter(*this, letter) ? "" : fmt::format("Unknown option: {}\n", letter));
+      throw DiagsUsage(find_letter(letter) != nullptr ? "" : fmt::format("Unknown option: {}\n", letter));
     }
     if (option == options_.end()) {
       const std::string why = refusal(*this, argv[static_cast<std::size_t>(optind) - 1]);

@@ -3,15 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "tools/frame/commands.hpp"
-#include "tools/frame/common_options.hpp"
-#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "base/log.hpp"
 #include "sys/device.hpp"

@@ -8,13 +8,10 @@
 
 #include <algorithm>
 #include <concepts>
-#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -256,6 +253,11 @@ class OptionSet {
   std::vector<std::pair<const Option*, std::string_view>> meant(std::string_view name) const;
   /// The option of a long name or an unambiguous abbreviation. Throws OptionError if there is none.
   const Option& find_long(std::string_view name) const;
+  /// The option with that letter, or null.
+  const Option* find_letter(char letter) const {
+    const auto option = std::ranges::find(options_, letter, &Option::letter);
+    return option != options_.end() ? &*option : nullptr;
+  }
 
   /// Without the common options whose letter and names the command has all taken.
   const std::vector<Option>& options() const { return options_; }

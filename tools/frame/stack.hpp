@@ -148,6 +148,8 @@ class Stack {
   void set_pkey(path::IbPath& path);
   /// A directed route of 0 hops to this port, with the keys and times of the options. Sweeps begin with it.
   path::Path here();
+  /// The path of SMPs to a LID, with the keys and times of the options.
+  path::Path smp_path_to(Lid lid);
   /// The path of SMPs to `target`; null is this node. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet.
   async::Task<path::Path> smp_path(const path::Path* target);
   /// The path of GMPs to `target`; null is this node. SL 0 for a LID with --skip-sl, or without an SA. Throws if the SA knows no path.

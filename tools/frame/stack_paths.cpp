@@ -36,6 +36,17 @@ path::Path Stack::here() {
   return path;
 }
 
+path::Path Stack::smp_path_to(Lid lid) {
+  path::IbPath smp;
+  smp.end_port = &host_.end_port();
+  smp.slid = host_.end_port().lid;
+  smp.dlid = lid;
+  smp.use_qp(Qpn{0});
+  path::Path path = smp;
+  apply_options(path);
+  return path;
+}
+
 async::Task<> Stack::prepare_sa() {
   if (!sa_target_ || std::exchange(is_sa_prepared_, true)) co_return;
   path::Path path = *sa_target_;

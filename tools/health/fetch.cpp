@@ -14,7 +14,6 @@
 #include "subnet/model/name_search.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/progress.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools::health {

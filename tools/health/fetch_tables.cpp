@@ -10,11 +10,9 @@
 #include "health/routes.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/port_checks.hpp"
-#include "subnet/set/set_target.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -51,9 +49,7 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Stack& stack, bool& is_sile
 async::Task<bool> answers_elsewhere(Stack& stack, const Subnet& subnet) {
   const Lid lid = own_sm_lid(subnet);
   if (stack.host().options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
-  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
-  stack.apply_options(path);
-  const mad::Result<smp::SMInfo> answer = co_await stack.transactor().try_subn_get<smp::SMInfo>(path);
+  const mad::Result<smp::SMInfo> answer = co_await stack.transactor().try_subn_get<smp::SMInfo>(stack.smp_path_to(lid));
   co_return static_cast<bool>(answer);
 }
 

@@ -12,7 +12,6 @@
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools::health {

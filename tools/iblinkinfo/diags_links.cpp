@@ -84,7 +84,8 @@ class DiagsLinks {
     const std::string begin = shown_.line ? fmt::format("{}\"{}\" ", guid, right(name(port.node), 30))
                               : is_switch ? "      "
                                           : "      " + guid;
-    out.print("{}{}{:6} {:4}[{:>2}] =={}==>  {}", prefix, begin, subnet_.lid(at).value, port.number, external(at), link_text, far);
+    out.print("{}{}{:6} {:4}[{:>2}] =={}==>  {}", prefix, begin, subnet_.lid(at).value, port.number, grouping_.external_text(at), link_text,
+              far);
   }
 
   /// The number of lines that were cut. infiniband-diags cuts lines that are longer than its buffer.
@@ -101,10 +102,6 @@ class DiagsLinks {
     return port != none && before.port(port).state() == smp::PortState::down;
   }
   std::string name(NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
-  std::string external(PortIndex at) const {
-    const unsigned number = grouping_.external_port[at];
-    return number == 0 ? std::string() : std::to_string(number);
-  }
   /// `text`, aligned to the right in a column of `width` bytes.
   static std::string right(const std::string& text, std::size_t width) {
     return std::string(width - std::min(width, text.size()), ' ') + text;
@@ -130,7 +127,7 @@ class DiagsLinks {
     const Port& peer = subnet_.port(port.peer);
     const std::string guid = shown_.line ? fmt::format("0x{:016x} ", subnet_.port_guid(port.peer).value) : "";
     const std::string text = fmt::format("{}{:6} {:4}[{:>2}] \"{}\" ({})\n", guid, subnet_.lid(port.peer).value, peer.number,
-                                         external(port.peer), name(peer.node), diags_could_be(subnet_, at));
+                                         grouping_.external_text(port.peer), name(peer.node), diags_could_be(subnet_, at));
     if (text.size() > buffer) ++cut_;
     return text.substr(0, buffer);
   }

@@ -12,7 +12,6 @@
 #include "tools/frame/manners.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools::ibqueryerrors {
 namespace {

@@ -14,7 +14,6 @@
 #include "tools/frame/terminal.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/interval.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/shared/watched_fabric.hpp"
 

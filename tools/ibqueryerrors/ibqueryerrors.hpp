@@ -90,7 +90,6 @@ struct ErrorReport : FabricReport {
   }
   void reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const;
   std::string errors_text(const counters::PmaReading& reading) const;
-  std::string external(PortIndex port) const;
   void visit_node(report::Sink& sink, const counters::PmaNode& node) const;
   void visit_counters(report::Sink& sink, const counters::CounterRow& row) const;
   void visit_example(report::Sink& sink) const;

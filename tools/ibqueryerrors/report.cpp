@@ -241,12 +241,7 @@ void ErrorReport::reading_text(TextOut& out, const counters::PmaNode& node, cons
   out.print("   GUID {} port {}:{}\n", guid(at), select, counts);
   if (wanted.report_port && !all)
     out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", fabric.subnet.lid(reading.port).value, reading.select,
-              external(reading.port), diags_link_text(fabric.subnet, reading.port), far_end(reading.port));
-}
-
-std::string ErrorReport::external(PortIndex port) const {
-  const unsigned number = grouping.external_port.empty() ? 0 : grouping.external_port[port];
-  return number == 0 ? std::string() : std::to_string(number);
+              grouping.external_text(reading.port), diags_link_text(fabric.subnet, reading.port), far_end(reading.port));
 }
 
 std::string ErrorReport::far_end(PortIndex at) const {
@@ -256,7 +251,7 @@ std::string ErrorReport::far_end(PortIndex at) const {
   const Guid guid = subnet.port_guid(peer);
   const std::string text =
       fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", is_diags ? fmt::format("0x{:016x}", guid.value) : to_text(guid), subnet.lid(peer).value,
-                  subnet.port(peer).number, external(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
+                  subnet.port(peer).number, grouping.external_text(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
   constexpr std::size_t most = 255;  // what infiniband-diags has room for
   return is_diags ? text.substr(0, most) : text;
 }

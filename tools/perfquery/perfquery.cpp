@@ -19,7 +19,7 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/perfquery/readings.hpp"
-#include "tools/shared/survey.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 namespace perfquery {

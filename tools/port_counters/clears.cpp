@@ -16,7 +16,6 @@
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -108,7 +107,6 @@ class Clear final : public Command {
     report.reasons = std::move(cleared.reasons);
     add_failures(session.host(), fabric, std::move(cleared.failures));
     emit(report);
-    emit.raise(report.status());
     note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 

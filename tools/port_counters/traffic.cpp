@@ -20,7 +20,6 @@
 #include "tools/frame/manners.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/one_node.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/shared/watched_fabric.hpp"
 

@@ -106,8 +106,7 @@ async::Task<> report_missing_manager(Stack& stack, const subnet::Subnet& subnet)
     co_return;
   }
   const subnet::PortIndex at = subnet.find_lid(lid);
-  path::Path path = at == none ? subnet::smp_path_to(stack.host().end_port(), lid) : subnet::sma_path(subnet, at, stack.here());
-  if (at == none) stack.apply_options(path);
+  path::Path path = at == none ? stack.smp_path_to(lid) : subnet::sma_path(subnet, at, stack.here());
   path.ib().retries = few_retries;
   const mad::Result<smp::SMInfo> answer = co_await stack.smp_transactor().try_subn_get<smp::SMInfo>(path);
   if (answer) co_return;

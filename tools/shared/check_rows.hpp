@@ -4,10 +4,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "subnet/model/port_checks.hpp"
 #include "tools/shared/fabric.hpp"

@@ -26,6 +26,7 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
@@ -425,6 +426,27 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   }
   if (!options.silent) print_failures(session.host(), fabric.subnet, fabric.failures);
   co_return node;
+}
+
+subnet::SurveyOptions port_survey(Stack& stack, subnet::SurveyWay way) {
+  subnet::SurveyOptions options(stack.here(), way);
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "ports"); };
+  return options;
+}
+
+subnet::SurveyOptions gmp_survey(Stack& stack, const subnet::PortPaths& paths) {
+  subnet::SurveyOptions options = port_survey(stack, subnet::SurveyWay::gmp);
+  options.paths = &paths;
+  return options;
+}
+
+mad::Transactor* owner_transactor(Stack& stack) {
+  if (stack.host().options().from) return nullptr;
+  return stack.host().options().use_sa ? &stack.transactor() : &stack.lowest_transactor();
+}
+
+mad::Transactor* owner_transactor(Stack& stack, const std::optional<std::string>& load_cache) {
+  return load_cache || stack.uses_cache() ? owner_transactor(stack) : nullptr;
 }
 
 void note_discovered(const Host& host, std::string_view what) { host.detail(fmt::format("Discovered: '{}'", what)); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Shared by the commands that read a fabric: its discovery, the names of nodes, and the messages about parts that did not answer.
+// Shared by the commands that read a fabric: its discovery, surveys of its ports, the names of nodes, and the messages about parts that did
+// not answer.
 #pragma once
 
 #include <chrono>
@@ -20,6 +21,11 @@
 namespace ib::formats {
 struct NetdiscCache;
 }
+namespace ib::subnet {
+class PortPaths;
+struct SurveyOptions;
+enum class SurveyWay : std::uint8_t;
+}  // namespace ib::subnet
 namespace ib::sys {
 struct EndPort;
 }
@@ -93,6 +99,15 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
 /// Then only failures that concern the node are printed and count for the exit status.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours = true);
+
+/// The options of a survey that reports its progress in ports.
+subnet::SurveyOptions port_survey(Stack& stack, subnet::SurveyWay way);
+/// The options of a survey by GMPs. It uses `paths`, which must outlive the survey.
+subnet::SurveyOptions gmp_survey(Stack& stack, const subnet::PortPaths& paths);
+/// Finds out whose counters are read (ReadingPlan::owners), past caches; with --sa the SA says who has a LID. Null with --from.
+mad::Transactor* owner_transactor(Stack& stack);
+/// That Transactor for a single reading of nodes of a file, which may have other LIDs by now; null for a fabric that was just read.
+mad::Transactor* owner_transactor(Stack& stack, const std::optional<std::string>& load_cache);
 
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Host& host, std::string_view what);

@@ -8,12 +8,6 @@
 namespace ib::tools {
 namespace {
 
-/// The name in iba-defs of the attribute of a failure.
-std::string_view attribute_name(std::string_view title) {
-  const StructInfo* info = find_struct(title);
-  return info != nullptr ? info->iba_name : title;
-}
-
 void write_port(report::Sink& sink, const Fabric& fabric, subnet::PortIndex at, std::string_view key = {}) {
   sink.begin_object(key);
   report::write_members(sink, port_columns(), PortLine{&fabric, at});
@@ -43,7 +37,8 @@ void write_failure(report::Sink& sink, const Fabric& fabric, const subnet::Failu
   }
   sink.value_or_null("port_num", failure.port >= 0, failure.port);
   sink.value("beyond", failure.beyond);
-  failure.attribute.empty() ? sink.null("attribute") : sink.value("attribute", attribute_name(failure.attribute));
+  const StructInfo* info = failure.attribute.empty() ? nullptr : find_struct(failure.attribute);
+  sink.text_or_null("attribute", info != nullptr ? std::string_view(info->iba_name) : failure.attribute);
   sink.value("modifier", failure.modifier);
   sink.value("error", failure.why);
 }

@@ -2,11 +2,8 @@
 // The base of reports on a fabric.
 #pragma once
 
-#include <functional>
 #include <utility>
-#include <vector>
 
-#include "subnet/model/columns.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/shared/fabric.hpp"
 

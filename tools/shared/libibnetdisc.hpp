@@ -4,12 +4,7 @@
 // removed.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "formats/topology_text.hpp"
-#include "path/path.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/shared/fabric.hpp"
 

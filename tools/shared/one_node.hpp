@@ -3,10 +3,6 @@
 // as of a whole fabric.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "counters/error_query.hpp"
 #include "counters/readings.hpp"
 #include "tools/frame/emit.hpp"

@@ -2,19 +2,33 @@
 // What the commands have in common that write samples for Prometheus.
 #pragma once
 
-#include <algorithm>
-#include <optional>
-#include <string>
+#include <fmt/format.h>
 
+#include <array>
+
+#include "base/escape.hpp"
 #include "metrics/families.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 
-class OptionSet;
-
 /// Adds --label. The last value of a label counts. A label of our samples is refused.
-void add_labels(OptionSet& set, metrics::Labels& labels);
+inline void add_labels(OptionSet& set, metrics::Labels& labels) {
+  static constexpr std::array ours{"guid",         "port",       "switch",     "hca",        "uplink",     "uplink_guid", "uplink_type",
+                                   "uplink_port",  "uplink_lid", "lid",        "collector",  "node",       "version",     "portid",
+                                   "counter_name", "component",  "local_name", "local_guid", "local_port", "remote_guid", "remote_port",
+                                   "remote_name",  "check",      "level",      "confidence"};
+  set.value("--label", "NAME=VALUE", "A label that all samples have; several times for several.", [&labels](std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    if (equals == std::string_view::npos || !metrics::is_label_name(name))
+      throw OptionError(fmt::format("--label: {} is not NAME=VALUE", in_quotes(text)));
+    if (std::ranges::find(ours, name) != ours.end()) throw OptionError(fmt::format("--label: samples have a label {} already", name));
+    std::erase_if(labels, [name](const auto& other) { return other.first == name; });
+    labels.emplace_back(name, text.substr(equals + 1));
+  });
+}
 
 /// What was read, in JSON. Its text is the samples, which are written apart.
 struct SamplesReport final : Report {

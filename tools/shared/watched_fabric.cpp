@@ -11,7 +11,6 @@
 #include "tools/frame/host.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
-#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 

@@ -3,11 +3,7 @@
 // that the round before had read, or another node has its LID, the fabric is swept again before the next round.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <set>
-#include <vector>
 
 #include "async/task.hpp"
 #include "counters/difference.hpp"

@@ -16,7 +16,6 @@
 #include "report/sink.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
@@ -24,13 +23,6 @@
 
 namespace ib::tools {
 namespace {
-
-/// The path of SMPs to the subnet manager at a LID.
-path::Path path_of_manager(Stack& stack, Lid lid) {
-  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
-  stack.apply_options(path);
-  return path;
-}
 
 /// A subnet manager that the SA knows.
 struct Manager {
@@ -106,7 +98,7 @@ async::Task<> read_all_managers(Stack& stack, std::uint64_t sm_key, ManagersRepo
   const smp::SMInfo mine{.sm_key = sm_key};
   for (const sa::SMInfoRecord& record : answer->records) {
     Manager manager{record.lid, {}, record.sm_info};
-    const path::Path path = path_of_manager(stack, record.lid);
+    const path::Path path = stack.smp_path_to(record.lid);
     const mad::Result<smp::SMInfo> now = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
     manager.is_silent = !now;
     if (now) manager.info = *now;
@@ -202,7 +194,7 @@ class Sminfo final : public Command {
     if (!target_.given()) {
       const sys::EndPort& here = session.host().end_port();
       if (here.sm_lid.is_unicast()) {
-        const path::Path path = path_of_manager(session.stack(), here.sm_lid);
+        const path::Path path = session.stack().smp_path_to(here.sm_lid);
         manager = {path, session.manners().name_of(path)};
       } else if (!as_diags_) {
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));

@@ -8,10 +8,10 @@
 #include "base/split.hpp"
 #include "iba-gen/smp.hpp"
 #include "report/field_columns.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric_report.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/smpquery/operation.hpp"
 

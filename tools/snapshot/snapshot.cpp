@@ -26,7 +26,6 @@
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"
-#include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -125,12 +124,6 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer&
   co_return co_await snapshot::read_sa_part(stack.transactor(), writer, std::move(reading), is_silent);
 }
 
-std::string part_list() {
-  std::string text = "PART is one of\n";
-  for (const snapshot::PartInfo& part : snapshot::all_parts) text += fmt::format("    {:<11} {}\n", part.name, part.description);
-  return text;
-}
-
 /// The parts in "lft,mft".
 std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   std::vector<Part> parts;
@@ -172,7 +165,9 @@ class Snapshot final : public Command {
       file_ = word;
     });
     set.known_fabric({[this](const World&, const sys::EndPort&) { return std::optional(file_); }});  // of the time before
-    set.notes(part_list());
+    std::string list = "PART is one of\n";
+    for (const snapshot::PartInfo& part : snapshot::all_parts) list += fmt::format("    {:<11} {}\n", part.name, part.description);
+    set.notes(std::move(list));
     const auto add_parts = [&set](const char* option, const char* help, auto& parts) {
       set.value(option, "PART[,PART...]", help, [option, &parts](std::string_view text) { parts = parts_in(text, option); });
       set.offer(snapshot::all_parts, &snapshot::PartInfo::name);
@@ -213,7 +208,6 @@ class Snapshot final : public Command {
     report.took = session.stack().loop().now() - begin;
     add_failures(session.host(), fabric, std::move(failures));
     emit(report);
-    emit.raise(report.status());
   }
 
  private:

@@ -51,6 +51,8 @@ struct Grouping {
   std::vector<Slot> slots;                  ///< by node index
   std::vector<std::uint8_t> external_port;  ///< by port index; 0: not known
 
+  /// The number of a port on the front of its box, in lists of links; empty if it is not known.
+  std::string external_text(PortIndex at) const { return external_port[at] == 0 ? std::string() : std::to_string(external_port[at]); }
   bool grouped(NodeIndex node) const { return slots[node].chassis != none && chassis[slots[node].chassis].number != 0; }
   /// The text of the slot, `Line 3 Chip 1`, or empty.
   std::string slot_text(const Node& node, NodeIndex at) const;

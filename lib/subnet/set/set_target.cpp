@@ -43,15 +43,6 @@ path::Path smp_path_of(const path::Path& path) {
   return smp;
 }
 
-path::IbPath smp_path_to(const sys::EndPort& from, Lid lid) {
-  path::IbPath smp;
-  smp.end_port = &from;
-  smp.slid = from.lid;
-  smp.dlid = lid;
-  smp.use_qp(Qpn{0});
-  return smp;
-}
-
 bool takes_smps(const path::Path& path) {
   const path::IbPath& ib = path.ib();
   return ib.end_port->link_layer != sys::LinkLayer::ethernet && (!ib.has_grh || ib.hop_limit <= 1);

@@ -28,7 +28,6 @@ class WrongNode : public FalseAnswer {
 
 /// The path for SMPs to the end of `path`: a directed route as it is, else the same LIDs on QP 0.
 path::Path smp_path_of(const path::Path& path);
-path::IbPath smp_path_to(const sys::EndPort& from, Lid lid);
 
 /// Whether SMPs can reach the end of `path`: they pass no router and no RoCE port (IBA 14.2.1, annex A17). The GRH of such a path
 /// carries the GID that is meant, and no other port takes the packet.
