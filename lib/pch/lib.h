@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The precompiled header of lib/: what most of its files include, read once. It saves time and nothing else: a file includes all that it
-// uses, for the header is absent with -Db_pch=false. Headers of ours that change often do not belong here: each change builds all anew.
+// uses and no header of its folder has, for this one is absent with -Db_pch=false. Headers of ours that change often do not belong here:
+// each change builds all anew.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -23,6 +23,7 @@
 #include "ibsim_release.hpp"
 #include "next.hpp"
 #include "packets.hpp"
+#include "simulator_exit.hpp"
 
 namespace {
 

@@ -3,6 +3,7 @@
 // becomes what 0.10 answers, and nothing else changes.
 #include "ibsim_release.hpp"
 #include "next.hpp"
+#include "simulator_exit.hpp"
 
 extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, std::size_t count) {
   constexpr std::size_t packet_size = ibtest_packet_header + ib::mad::packet_size;

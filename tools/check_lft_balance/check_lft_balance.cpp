@@ -130,8 +130,12 @@ class CheckLftBalance final : public Command {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric = co_await discover(session, discovery_);
     const routing::Network network(fabric.subnet);
-    // Nodes that did not answer may have greater LIDs than the others.
-    routing::LinearTables tables(network.switches().size(), fabric.failures.empty() ? network.last_lid() : Lid{last_unicast_lid});
+    Lid last = network.last_lid();
+    for (const subnet::Node& node : fabric.subnet.nodes()) {  // nodes that did not answer may have greater LIDs than the others
+      if (!fabric.failures.empty() && node.has_switch_info)
+        last.value = std::clamp(node.switch_info().linear_fdb_top, last.value, last_unicast_lid);
+    }
+    routing::LinearTables tables(network.switches().size(), last);
     const routing::TablesToRead to{.linear = &tables};
     subnet::Failures failures = co_await routing::read_tables(session.stack().transactor(), network, to, session.stack().here());
     BalanceReport report(fabric);
