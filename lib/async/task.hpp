@@ -81,7 +81,7 @@ class Promise final : public PromiseBase {
   }
 
  private:
-  // Not a variant: each type of result would instantiate one, which is a third of what a small file costs to compile.
+  // Not a variant: one for each type of result takes a seventh of what a file of tools/ costs to compile.
   std::optional<T> value_;
   std::exception_ptr error_;
 };
