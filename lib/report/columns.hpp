@@ -174,6 +174,7 @@ class Table {
 
   /// Sorts the rows, where equal rows keep their order, and drops the rows that are not wanted.
   void arrange(std::vector<Row>& rows) const {
+    if (!layout_.sorts() && rows.size() <= layout_.most_rows()) return;
     std::vector<Row> wanted;
     for (const std::size_t at : layout_.arranged(rows.size(), cells_of(rows))) wanted.push_back(std::move(rows[at]));
     rows = std::move(wanted);
@@ -181,8 +182,9 @@ class Table {
 
   /// The member `key`: an array with an object for each row.
   void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
+    const TableLayout::GetCell get = cells_of(rows);
     layout_.begin(sink, key);
-    for (std::size_t row = 0; row < rows.size(); ++row) layout_.visit_row(sink, row, cells_of(rows));
+    for (std::size_t row = 0; row < rows.size(); ++row) layout_.visit_row(sink, row, get);
     sink.end_array();
   }
 
