@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "metrics/families.hpp"
 #include "tools/exporter/engine.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/world.hpp"
 

@@ -22,6 +22,7 @@
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/world.hpp"

@@ -10,6 +10,7 @@
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/check_routes/routes.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::routes {

@@ -11,8 +11,11 @@
 #include "routing/multicast.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+class Emit;
+}
 
 namespace ib::tools::routes {
 

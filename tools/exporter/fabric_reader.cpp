@@ -11,6 +11,7 @@
 #include "subnet/sweep/discovery.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/common_options.hpp"
 
 namespace ib::tools::exporter {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"

@@ -12,7 +12,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/lid_owners.hpp"
 #include "subnet/sweep/smp_tables.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 
 namespace ib::tools {
 class Host;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The output of results. A command fetches data, fills a Report and passes it to Emit, which prints it as text or as JSON on stdout. Most
-// commands emit once, repeating ones many times.
+// The output of results. A command fetches data, fills a Report (report.hpp) and passes it to Emit, which prints it as text or as JSON on
+// stdout. Most commands emit once, repeating ones many times.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "report/sink.hpp"
-#include "report/text_out.hpp"
+#include "tools/frame/report.hpp"
 
 namespace ib {
 class Log;
@@ -29,23 +28,6 @@ enum class Dialect : std::uint8_t;
 /// The version of the dictionary of JSON (man/json_words.hpp), which every document names. It is raised when a key changes its type or
 /// meaning, or goes.
 inline constexpr std::uint64_t json_schema = 3;
-
-using report::TextOut;
-
-/// The result of a command: a plain struct with a JSON form and a text form.
-class Report {
- public:
-  virtual ~Report() = default;
-
-  /// The members of the report's JSON object, in a stable order.
-  virtual void visit(report::Sink& sink) const = 0;
-  /// The report in the words of `ibtool NAME`; empty where all of them were printed before.
-  virtual void text(TextOut& /*out*/) const {}
-  /// The effect of the report on the exit status: ok, findings or incomplete.
-  virtual Exit status() const { return Exit::ok; }
-  /// The report as infiniband-diags prints it, as far as it was found.
-  virtual void diags_text(TextOut& /*out*/) const {}
-};
 
 /// The form of a result on stdout.
 enum class Format : std::uint8_t {

@@ -13,6 +13,7 @@
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/stack.hpp"

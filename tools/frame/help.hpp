@@ -4,7 +4,9 @@
 
 #include <cstddef>
 
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command_info.hpp"
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 

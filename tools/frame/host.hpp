@@ -4,10 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
+#include "base/keys.hpp"
 #include "base/log.hpp"
 #include "sys/device.hpp"
-#include "tools/frame/common_options.hpp"
 
 namespace ib {
 class Error;
@@ -19,6 +20,8 @@ class StoredFabric;
 namespace ib::tools {
 
 class Manners;
+struct CommonOptions;
+struct World;
 
 class Host {
  public:
@@ -28,9 +31,9 @@ class Host {
 
   const World& world() const { return world_; }
   Log& log() const;
-  const CommonOptions& options() const { return options_; }
+  const CommonOptions& options() const { return *options_; }
   /// As if --sa had been given.
-  void use_sa() { options_.use_sa = true; }
+  void use_sa();
 
   /// The devices that lead to the fabric: of the file of --from, else of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
@@ -64,7 +67,7 @@ class Host {
   const sys::EndPort& select(const sys::DeviceList& list);
 
   const World& world_;
-  CommonOptions options_;
+  std::unique_ptr<CommonOptions> options_;
   const Manners* manners_;
   std::unique_ptr<sys::DeviceList> devices_, devices_before_;  ///< the latter until reread() is called once more
   const sys::EndPort* end_port_{};

@@ -23,6 +23,7 @@
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
 #include "sys/umad_port.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"

@@ -19,6 +19,7 @@
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/set/set_guard.hpp"
 #include "sys/umad_port.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"

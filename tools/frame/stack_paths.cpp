@@ -8,6 +8,7 @@
 #include "sa/resolve.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_guard.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"

@@ -12,6 +12,7 @@
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"
 #include "subnet/set/set_guard.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"

@@ -13,6 +13,7 @@
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/name_search.hpp"
 #include "subnet/sweep/mlnx.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/vs_keys.hpp"
 

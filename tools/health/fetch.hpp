@@ -264,20 +264,9 @@ class HealthReport final : public FabricReport {
  public:
   /// `before`: the baseline; `registers`: what was read of the physical layer; both may be null. All must outlive this.
   HealthReport(const Host& host, const Fabric& of, const Fabric* before, const HealthRequest& wanted, const Diagnosis& found,
-               const phy::Table* registers = nullptr)
-      : FabricReport(of),
-        before_(before),
-        wanted_(wanted),
-        diagnosis_(found),
-        phy_(registers),
-        terminal_(terminal_of(host.world())),
-        is_verbose_(host.options().verbosity > 0) {}
+               const phy::Table* registers = nullptr);
   /// The report of an own port that is Down: `first_line` says so, and nothing is counted.
-  HealthReport(Stack& stack, const HealthRequest& wanted, const DownPort& down)
-      : HealthReport(stack.host(), down.own, down.former.fabric(), wanted, down.diagnosis) {
-    first_line_ = stack.down_text();
-    is_verbose_ = true;
-  }
+  HealthReport(Stack& stack, const HealthRequest& wanted, const DownPort& down);
 
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;

@@ -11,6 +11,7 @@
 #include "sa/records.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/sweep/smp_tables.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/health/fetch.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/shared/fabric_report.hpp"
 #include "tools/shared/remedy_text.hpp"
 
@@ -188,6 +189,22 @@ std::span<const report::Column<FindingLine>> finding_columns() {
       {{.key = "evidence", .heading = "EVIDENCE"}, evidence_cell},
   }};
   return columns;
+}
+
+HealthReport::HealthReport(const Host& host, const Fabric& of, const Fabric* before, const HealthRequest& wanted, const Diagnosis& found,
+                           const phy::Table* registers)
+    : FabricReport(of),
+      before_(before),
+      wanted_(wanted),
+      diagnosis_(found),
+      phy_(registers),
+      terminal_(terminal_of(host.world())),
+      is_verbose_(host.options().verbosity > 0) {}
+
+HealthReport::HealthReport(Stack& stack, const HealthRequest& wanted, const DownPort& down)
+    : HealthReport(stack.host(), down.own, down.former.fabric(), wanted, down.diagnosis) {
+  first_line_ = stack.down_text();
+  is_verbose_ = true;
 }
 
 void HealthReport::emit(Emit& emit, const TableOptions& options) const {

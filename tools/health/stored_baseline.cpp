@@ -11,6 +11,7 @@
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/vs_keys.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "subnet/set/port_setting.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 

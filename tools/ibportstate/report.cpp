@@ -8,6 +8,7 @@
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/attribute_text.hpp"
 

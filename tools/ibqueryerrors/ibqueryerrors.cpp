@@ -21,6 +21,39 @@ namespace ib::tools {
 namespace ibqueryerrors {
 namespace {
 
+/// Writes the rows of CSV and TSV as they come, and keeps those that are sorted and those of a text, whose columns are measured.
+class RowWriter {
+ public:
+  RowWriter(Emit& emit, std::string_view member, report::Table<ErrorLine> table)
+      : emit_(emit), list_(member, std::move(table), {}), streams_(emit.json() && !list_.table.layout().sorts()) {}
+
+  void add(ErrorLine row) {
+    if (!streams_) return list_.rows.push_back(std::move(row));
+    begin();
+    if (written_ < list_.table.layout().most_rows()) list_.table.visit_row(emit_.sink(), row);
+    ++written_;
+  }
+  void end() {
+    if (streams_) {
+      begin();
+      emit_.sink().end_array();
+    } else {
+      list_.table.arrange(list_.rows);
+      emit_(list_);
+    }
+  }
+
+ private:
+  void begin() {
+    if (!std::exchange(has_begun_, true)) list_.table.layout().begin(emit_.sink(), list_.key);
+  }
+
+  Emit& emit_;
+  ListReport<ErrorLine> list_;
+  bool streams_, has_begun_{};
+  std::size_t written_{};
+};
+
 /// --interval: which ports counted errors since the reading before, as one of several readings. In JSON an element of the list that is
 /// open.
 class GrowthReport final : public FabricReport {
@@ -292,7 +325,7 @@ class Ibqueryerrors final : public Command {
   bool shows_links_{};  ///< in text or JSON
   Interval interval_;
   TableOptions table_;
-  std::optional<RowWriter<ErrorLine>> rows_;
+  std::optional<RowWriter> rows_;
   bool ignored_{}, yes_{};
   bool confirms_{};  ///< before it resets the counters of the whole fabric
 };

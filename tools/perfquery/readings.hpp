@@ -16,7 +16,7 @@
 #include "counters/readings.hpp"
 #include "counters/row.hpp"
 #include "iba/dump.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/shared/interval.hpp"

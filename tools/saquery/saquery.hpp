@@ -19,12 +19,13 @@
 #include "mad/transactor.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 class Command;
+class Emit;
 class Manners;
 class Session;
 class Stack;

@@ -10,6 +10,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 namespace {

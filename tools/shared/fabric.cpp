@@ -27,6 +27,7 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::subnet {

@@ -14,6 +14,7 @@
 #include "formats/netdisc_cache.hpp"
 #include "mad/error.hpp"
 #include "subnet/model/failures.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"

@@ -5,7 +5,7 @@
 
 #include "counters/error_query.hpp"
 #include "counters/readings.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/frame/target.hpp"
 #include "tools/shared/fabric.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "base/escape.hpp"
 #include "metrics/families.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/terminal.hpp"
@@ -21,6 +23,11 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
   const std::string_view given = columns ? "--columns" : sort ? "--sort" : top ? "--top" : "";
   if (is_document(format) && !given.empty())
     throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
+}
+
+void emit_in_place_of(Emit& emit, const Report& report, const Report& shown) {
+  emit(shown);
+  emit.raise(report.status());
 }
 
 void show_list(Emit& emit, const TableOptions& options, const Host& host, std::string_view usual) {

@@ -13,15 +13,17 @@
 
 #include "report/columns.hpp"
 #include "report/table.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/shared/fabric_report.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
 
+class Emit;
 class Host;
 class OptionSet;
 struct CommonOptions;
+enum class Format : std::uint8_t;
 
 struct TableOptions : report::TableChoice {
   bool as_table{};
@@ -70,48 +72,16 @@ struct ListReport final : Report {
   std::vector<Row> rows;
 };
 
+/// Emits `shown` in the place of `report`, with the exit status of that.
+void emit_in_place_of(Emit& emit, const Report& report, const Report& shown);
+
 /// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is as of the report.
 template <class Row, class Lines>
 void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
                  std::span<const report::Column<Row>> columns, Lines lines) {
-  if (!options.given()) return emit(report);
-  emit(ListReport<Row>(member, report::Table<Row>(columns, options), lines()));
-  emit.raise(report.status());
+  if (!options.given()) return emit_in_place_of(emit, report, report);
+  emit_in_place_of(emit, report, ListReport<Row>(member, report::Table<Row>(columns, options), lines()));
 }
-
-/// Writes the rows of CSV and TSV as they come, and keeps those that are sorted and those of a text, whose columns are measured.
-template <class Row>
-class RowWriter {
- public:
-  RowWriter(Emit& emit, std::string_view member, report::Table<Row> table)
-      : emit_(emit), list_(member, std::move(table), {}), streams_(emit.json() && !list_.table.layout().sorts()) {}
-
-  void add(Row row) {
-    if (!streams_) return list_.rows.push_back(std::move(row));
-    begin();
-    if (written_ < list_.table.layout().most_rows()) list_.table.visit_row(emit_.sink(), row);
-    ++written_;
-  }
-  void end() {
-    if (streams_) {
-      begin();
-      emit_.sink().end_array();
-    } else {
-      list_.table.arrange(list_.rows);
-      emit_(list_);
-    }
-  }
-
- private:
-  void begin() {
-    if (!std::exchange(has_begun_, true)) list_.table.layout().begin(emit_.sink(), list_.key);
-  }
-
-  Emit& emit_;
-  ListReport<Row> list_;
-  bool streams_, has_begun_{};
-  std::size_t written_{};
-};
 
 /// A list of a fabric as a table.
 template <class Row>

@@ -2,6 +2,7 @@
 #include "tools/shared/vs_keys.hpp"
 
 #include "iba/text.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"

@@ -9,9 +9,12 @@
 #include "async/task.hpp"
 #include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
+
+namespace ib::tools {
+class Emit;
+}
 
 namespace ib::tools::smpquery {
 

@@ -18,6 +18,7 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/world.hpp"
 #include "tools/shared/attribute_text.hpp"

@@ -11,6 +11,7 @@
 #include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/world.hpp"
 
