@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ib {
@@ -19,6 +20,14 @@ std::set<std::string> expand_hosts(std::string_view text);
 /// Appends a part to a list for people.
 inline void add_part(std::string& list, std::string_view part, std::string_view separator = ", ") {
   list.append(list.empty() ? "" : separator).append(part);
+}
+
+/// Such a list of a range of texts. It compiles in a tenth of the time of fmt::join().
+std::string joined(const auto& parts, std::string_view separator) {
+  std::string list;
+  bool is_first = true;
+  for (const auto& part : parts) list.append(std::exchange(is_first, false) ? "" : separator).append(std::string_view(part));
+  return list;
 }
 
 constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // completion: the script by which a shell completes command lines of ibtool, and what that script runs for each of them.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/completion_scripts.hpp"
 #include "tools/frame/commands.hpp"
@@ -261,7 +261,7 @@ class Completion final : public Command {
     }
     if (report.shell.empty())
       throw UsageError(fmt::format("There is no script for {}{} Try one of {}", in_quotes(words_.front()),
-                                   did_you_mean(words_.front(), shells, "."), fmt::join(shells, ", ")));
+                                   did_you_mean(words_.front(), shells, "."), joined(shells, ", ")));
     emit(report);
   }
 

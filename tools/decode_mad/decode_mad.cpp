@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // decode_mad: a MAD as hexadecimal digits (or a C or Python string literal), decoded.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,7 +101,7 @@ class DecodeMad final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     const int verbosity = session.host().options().error_level();
     const bool is_from_input = hex_.empty() || (hex_.size() == 1 && hex_.front() == "-");
-    const std::string text = is_from_input ? read_input(session.host().world().in, emit) : fmt::format("{}", fmt::join(hex_, " "));
+    const std::string text = is_from_input ? read_input(session.host().world().in, emit) : joined(hex_, " ");
     DecodeReport report;
     report.verbosity = verbosity;
     report.keys = session.host().options().keys;

@@ -2,12 +2,12 @@
 #include "tools/exporter/engine.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <tuple>
 
 #include "async/group.hpp"
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/world.hpp"
@@ -40,7 +40,7 @@ std::vector<smp::SMState> states_of(const subnet::SurveyedManagers& managers) {
 std::string some(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most));
-  return fmt::format("{}{}", fmt::join(names.begin(), end, ", "), names.size() > most ? ", …" : "");
+  return fmt::format("{}{}", joined(std::ranges::subrange(names.begin(), end), ", "), names.size() > most ? ", …" : "");
 }
 
 }  // namespace

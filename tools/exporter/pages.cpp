@@ -5,16 +5,15 @@
 #include "tools/exporter/engine.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <deque>
-#include <iterator>
 #include <ranges>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/shared/interval.hpp"
 
@@ -37,13 +36,13 @@ std::string html(std::string_view text) {
 }
 
 void add_row(std::string& page, std::string_view name, std::string_view value) {
-  fmt::format_to(std::back_inserter(page), "<tr><th>{}<td>{}\n", name, html(value));
+  page += fmt::format("<tr><th>{}<td>{}\n", name, html(value));
 }
 
 /// A list of `count` rows, of which the first ones are shown. `row` returns the row of an index as HTML.
 void add_list(std::string& page, std::string_view heading, std::size_t count, auto row) {
   if (count == 0) return;
-  fmt::format_to(std::back_inserter(page), "<h2>{}: {}</h2>\n<ul>\n", heading, count);
+  page += fmt::format("<h2>{}: {}</h2>\n<ul>\n", heading, count);
   for (std::size_t at = 0; at < std::min(count, most_rows); ++at) page += fmt::format("<li>{}\n", row(at));
   if (count > most_rows) page += fmt::format("<li>and {} more\n", count - most_rows);
   page += "</ul>\n";
@@ -228,36 +227,34 @@ class Picture {
 
   void add_line(std::string& out, const Mark& one, const Mark& other) const {
     if (one.tier != other.tier) {
-      fmt::format_to(std::back_inserter(out), "M{:.0f} {}L{:.0f} {}", x(one), y(one), x(other), y(other));
+      out += fmt::format("M{:.0f} {}L{:.0f} {}", x(one), y(one), x(other), y(other));
     } else {  // a bow, for a straight line would run through the marks between
-      fmt::format_to(std::back_inserter(out), "M{:.0f} {}Q{:.0f} {} {:.0f} {}", x(one), y(one), (x(one) + x(other)) / 2,
-                     y(one) - tier_height / 3, x(other), y(other));
+      out += fmt::format("M{:.0f} {}Q{:.0f} {} {:.0f} {}", x(one), y(one), (x(one) + x(other)) / 2, y(one) - tier_height / 3, x(other),
+                         y(other));
     }
   }
 
   void draw_bad(std::string& out) const {
     for (const auto& [link, level] : bad_links_) {
-      fmt::format_to(std::back_inserter(out), "<path class=\"{}\" d=\"", metrics::Findings::levels.at(level));
+      out += fmt::format("<path class=\"{}\" d=\"", metrics::Findings::levels.at(level));
       add_line(out, link.first, link.second);
       out += "\"/>\n";
     }
     for (const auto& [mark, level] : bad_stubs_) {
-      fmt::format_to(std::back_inserter(out), "<path class=\"{}\" d=\"M{:.0f} {}v{}\"/>\n", metrics::Findings::levels.at(level), x(mark),
-                     y(mark), stub);
+      out += fmt::format("<path class=\"{}\" d=\"M{:.0f} {}v{}\"/>\n", metrics::Findings::levels.at(level), x(mark), y(mark), stub);
     }
   }
 
   void draw_marks(std::string& out) const {
     for (std::size_t tier = 0; tier < tiers_; ++tier) {
       const Mark first{tier, 0};
-      fmt::format_to(std::back_inserter(out), "<text x=\"0\" y=\"{}\">{} switches</text>\n", y(first) - 2 * radius,
-                     switches_.at(tier).size());
+      out += fmt::format("<text x=\"0\" y=\"{}\">{} switches</text>\n", y(first) - 2 * radius, switches_.at(tier).size());
       for (std::size_t at = 0; at < mark_count(tier); ++at) {
         const Mark mark{tier, at};
         const auto bad = bad_marks_.find(mark);
         const std::string_view look = bad == bad_marks_.end() ? "switch" : metrics::Findings::levels.at(bad->second);
-        fmt::format_to(std::back_inserter(out), "<circle class=\"{}\" cx=\"{:.0f}\" cy=\"{}\" r=\"{}\"><title>{}</title></circle>\n", look,
-                       x(mark), y(mark), radius, html(title(mark)));
+        out += fmt::format("<circle class=\"{}\" cx=\"{:.0f}\" cy=\"{}\" r=\"{}\"><title>{}</title></circle>\n", look, x(mark), y(mark),
+                           radius, html(title(mark)));
       }
     }
   }
@@ -326,7 +323,7 @@ const Engine& engine_of(const Request& request, const LocalPorts& ports) {
   const std::string_view name = request.value("port").value_or(std::string_view());
   const auto found = name.empty() ? ports.begin() : std::ranges::find(ports, name, &LocalPort::name);
   if (found != ports.end()) return *found->engine;
-  throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), fmt::join(std::views::transform(ports, &LocalPort::name), ", ")));
+  throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), joined(std::views::transform(ports, &LocalPort::name), ", ")));
 }
 
 }  // namespace

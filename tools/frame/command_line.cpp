@@ -4,7 +4,6 @@
 // options act, not by CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and
 // complaints.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -12,6 +11,7 @@
 
 #include "base/nearest.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -91,7 +91,7 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
       given.emplace_back(&option, has_value ? values.front() : "");
       return option.given = true;
     };
-    parser.add_option(fmt::format("{}", fmt::join(option.spellings(), ",")), set_later)->expected(has_value ? 1 : 0)->trigger_on_parse();
+    parser.add_option(joined(option.spellings(), ","), set_later)->expected(has_value ? 1 : 0)->trigger_on_parse();
   }
   parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes its words last one first
   std::ranges::stable_partition(given, [](const auto& one) { return one.first->early; });

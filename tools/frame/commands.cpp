@@ -2,12 +2,12 @@
 // The table of commands. It names all of them, since the linker drops objects that register themselves out of a static library.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "tools/frame/help.hpp"
 
 namespace ib::tools {
@@ -38,7 +38,7 @@ UsageError no_such_command(std::string_view name) {
     std::vector<std::string_view> fitting;
     for (const CommandInfo* command : hits.best.empty() ? hits.commands : hits.best) fitting.push_back(command->name);
     fitting.resize(std::min(fitting.size(), most_named));
-    hint = fmt::format(": did you mean {}? (ibtool help {} lists what fits)", fmt::join(fitting, ", "), word);
+    hint = fmt::format(": did you mean {}? (ibtool help {} lists what fits)", joined(fitting, ", "), word);
   }
   return UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, hint)));
 }

@@ -4,7 +4,6 @@
 #include "tools/frame/help.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cctype>
 #include <ranges>
@@ -170,7 +169,7 @@ void add_options_of(const CommandInfo& info, const Stems& wanted, std::set<std::
 
 std::string paragraphs(std::string_view text, std::size_t width) {
   std::string result;
-  for (const std::string_view line : split_list(text, "\n")) result += fmt::format("{}\n", fmt::join(wrap(line, width), "\n"));
+  for (const std::string_view line : split_list(text, "\n")) result += fmt::format("{}\n", joined(wrap(line, width), "\n"));
   return result;
 }
 
@@ -186,11 +185,11 @@ std::string command_list(std::size_t width) {
 
 std::string overview(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics. Usage: ibtool COMMAND [options] [operands]\n\n";
-  for (const HelpTask& task : tasks) text += fmt::format("  {:<45}{}\n", task.question, fmt::join(split(task.commands, " "), ", "));
+  for (const HelpTask& task : tasks) text += fmt::format("  {:<45}{}\n", task.question, joined(split(task.commands, " "), ", "));
   text += '\n';
   for (const std::string_view heading : headings) {
     const HelpRows rows = rows_under(heading);
-    const std::string all = fmt::format("{}: {}", heading, fmt::join(rows | std::views::keys, ", "));
+    const std::string all = fmt::format("{}: {}", heading, joined(rows | std::views::keys, ", "));
     std::string_view begin;
     for (const std::string_view line : wrap(all, width - indent)) {
       text += fmt::format("{}{}\n", begin, line);
@@ -215,7 +214,7 @@ std::string hits_text(const HelpHits& hits, std::size_t width) {
   std::vector<std::string_view> names;
   for (const CommandInfo* command : hits.pages) names.push_back(command->name);
   if (!names.empty())
-    text += fmt::format("{}{}", text.empty() ? "" : "\n", paragraphs(fmt::format("Manual pages: {}", fmt::join(names, ", ")), width));
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", paragraphs(fmt::format("Manual pages: {}", joined(names, ", ")), width));
   return text;
 }
 
@@ -227,7 +226,7 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 std::string command_help(const CommandInfo& command, const OptionSet& set, std::size_t width) {
   HelpRows examples;
   for (const HelpExample& example : help_page(command.name).examples) examples.emplace_back(example.line, example.meaning);
-  return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n", fmt::join(wrap(command.summary, width), "\n"),
+  return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n", joined(wrap(command.summary, width), "\n"),
                      usage_line(command, set), rest_of_help(set, width), help_table(examples, width), command.name);
 }
 

@@ -4,7 +4,6 @@
 #include "tools/frame/options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cctype>
 #include <cstdlib>
@@ -121,7 +120,7 @@ void OptionSet::choice(const Spelling& spelling, std::optional<std::string>& tar
 
 void OptionSet::choice(const Spelling& spelling, std::vector<std::string> choices, std::string_view help,
                        std::function<void(const std::string&)> set) {
-  const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
+  const std::string metavar = fmt::format("{{{}}}", joined(choices, "|"));
   const auto choose = [choices, what = display_name(spelling.names), set = std::move(set)](const std::string& text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
@@ -131,7 +130,7 @@ void OptionSet::choice(const Spelling& spelling, std::vector<std::string> choice
       found = &c;
     }
     if (found == nullptr)
-      throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
+      throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, joined(choices, "', '")));
     set(*found);
   };
   value(spelling, metavar, help, choose);

@@ -4,7 +4,6 @@
 #include "tools/frame/run.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "base/split.hpp"
 #include "http/server.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
@@ -425,7 +425,7 @@ int run(std::span<char* const> argv, const World& outside) {
     const CommandInfo* info = find_command(name);
     if (info == nullptr) {
       const UsageError error(fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}",
-                                         in_quotes(last_component(called)), fmt::join(legacy_names, ", ")));
+                                         in_quotes(last_component(called)), joined(legacy_names, ", ")));
       refuse_in_json(world, {}, args, error);
       throw error;
     }

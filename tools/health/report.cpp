@@ -4,7 +4,6 @@
 #include "tools/health/fetch.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -156,7 +155,7 @@ std::string checks_text(const Diagnosis& diagnosis, bool (*is_meant)(CheckState 
   for (auto& [reason, checks] : rows) {
     const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
     checks.resize(checks.size() - more);
-    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
+    text += fmt::format("{}{} ({}); ", joined(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
   }
   return text;
 }

@@ -3,12 +3,12 @@
 #include "tools/frame/help.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/split.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/world.hpp"
 
@@ -58,7 +58,7 @@ std::string others_text(const CommandInfo& command) {
   for (const CommandInfo* other : search_help({&word, 1}).commands) {
     if (other != &command && others.size() < most) others.push_back(other->name);
   }
-  return others.empty() ? std::string() : fmt::format("See also: {}\n", fmt::join(others, ", "));
+  return others.empty() ? std::string() : fmt::format("See also: {}\n", joined(others, ", "));
 }
 
 class Help final : public Command {
@@ -81,7 +81,7 @@ class Help final : public Command {
       emit(HelpReport({info}, command_help(*info, CommandLine(*info).set, width) + others_text(*info)));
     } else {
       const HelpHits hits = search_help(words_);
-      if (!hits.any()) throw no_such_command(fmt::format("{}", fmt::join(words_, " ")));
+      if (!hits.any()) throw no_such_command(joined(words_, " "));
       emit(HelpReport(hits.commands, hits_text(hits, width)));
     }
     co_return;

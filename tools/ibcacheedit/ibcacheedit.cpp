@@ -2,7 +2,6 @@
 // ibcacheedit: replaces GUIDs in a cache file of libibnetdisc, so that a comparison with the fabric ignores replaced hardware. It edits the
 // GUIDs by which libibnetdisc finds nodes and ports. NodeInfo stays as the node sent it, except for SystemImageGUID.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -80,7 +79,7 @@ std::vector<Guid> guids_of(const GuidOption& option, const std::string& text) {
   std::vector<Guid> guids;
   for (std::size_t i = 0; i < option.guids && (parts.size() == option.guids || parts.size() == option.guids * groups); ++i) {
     const std::size_t each = parts.size() / option.guids;
-    const std::string word = fmt::format("{}", fmt::join(std::span(parts).subspan(i * each, each), ":"));
+    const std::string word = joined(std::span(parts).subspan(i * each, each), ":");
     const auto guid = parse_guid(word);
     const auto number = each == 1 && !guid ? parse_number(word) : std::nullopt;
     if (guid || number) guids.push_back(guid ? *guid : Guid{*number});

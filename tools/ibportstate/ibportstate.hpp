@@ -9,9 +9,9 @@
 
 #include "iba-gen/smp.hpp"
 #include "subnet/set/port_setting.hpp"
-#include "tools/frame/report.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
+#include "tools/frame/report.hpp"
 
 namespace ib::tools::ibportstate {
 

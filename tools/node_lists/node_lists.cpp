@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -64,14 +63,14 @@ void list_topology_line(std::string& out, std::string_view line, NodeKind kind) 
   std::erase(words, std::string_view());
   words.resize(std::max<std::size_t>(words.size(), 3));
   const std::string_view guid = words[2].size() > 3 ? words[2].substr(3, 16) : std::string_view();
-  fmt::format_to(std::back_inserter(out), "{}\t: 0x{} ports {} {}\n", words[0], guid, words[1], remark_of(line, kind));
+  out += fmt::format("{}\t: 0x{} ports {} {}\n", words[0], guid, words[1], remark_of(line, kind));
 }
 
 /// Appends the line of the list for each line of `text`, and copies the error messages of ibnetdiscover that stand in it.
 void list_topology(std::string& out, std::string_view text, NodeKind kind) {
   for (const std::string_view line : split_list(text, "\n")) {
     list_topology_line(out, line, kind);
-    if (is_complaint(line)) fmt::format_to(std::back_inserter(out), "{}\n", line);
+    if (is_complaint(line)) out += fmt::format("{}\n", line);
   }
 }
 

@@ -16,9 +16,9 @@
 #include "counters/readings.hpp"
 #include "counters/row.hpp"
 #include "iba/dump.hpp"
-#include "tools/frame/report.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools::perfquery {

@@ -2,13 +2,13 @@
 // query: sends any RPC with any attribute. The command line sets fields of the request, and the answer is printed. All of this works with
 // the descriptors of attributes.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
@@ -62,7 +62,7 @@ struct QueryReport final : Report {
 };
 
 [[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& names) {
-  throw UsageError(fmt::format("Invalid {}{} Try one of {}", what, did_you_mean(word, names, "."), fmt::join(names, ", ")));
+  throw UsageError(fmt::format("Invalid {}{} Try one of {}", what, did_you_mean(word, names, "."), joined(names, ", ")));
 }
 
 std::vector<std::string_view> attribute_names(const mad::RpcName& rpc) {

@@ -2,7 +2,6 @@
 #include "tools/shared/fabric_diff.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>
@@ -14,9 +13,7 @@
 namespace ib::tools {
 namespace {
 
-std::string listed(std::span<const DiffKey> keys) {
-  return fmt::format("{}", fmt::join(keys | std::views::transform(&DiffKey::word), ", "));
-}
+std::string listed(std::span<const DiffKey> keys) { return joined(keys | std::views::transform(&DiffKey::word), ", "); }
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 
 #include "base/escape.hpp"
 #include "metrics/families.hpp"
-#include "tools/frame/report.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/report.hpp"
 
 namespace ib::tools {
 

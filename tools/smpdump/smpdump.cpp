@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <iterator>
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
@@ -29,7 +28,7 @@ namespace {
 std::string hex_words(Bytes bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
-    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[at]);
+    text += fmt::format("{:02x}", bytes[at]);
     if (at % 2 == 1) text += (at + 1) % 16 == 0 ? '\n' : ' ';
   }
   if (bytes.size() % 16 != 0) text += '\n';

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // snapshot: reads a fabric whole and stores it in a file, from which the other commands can answer later.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -153,7 +152,7 @@ void show_progress(Stack& stack, PartCounts& counts, Part part, std::size_t done
     sum.second += count.second;
     names.push_back(name(each));
   }
-  stack.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
+  stack.progress().count(sum.first, sum.second, fmt::format("requests ({})", joined(names, ", ")));
   if (done >= of) counts.erase(part);
 }
 
