@@ -3,11 +3,7 @@
 // silent, the end port goes away, somebody asks for a sweep, hosts swap LIDs, another subnet manager takes over; in each round both pages
 // are made. What it shows must be what the fabric counts, and it must neither grow nor keep descriptors open, nor say the same again and
 // again.
-//
-//   soak-exporter [ROUNDS]
-#include <dirent.h>
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +17,7 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "metrics/families.hpp"
+#include "soak/soak.hpp"
 #include "support/fake_clock.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
@@ -34,26 +31,10 @@ using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
 
+namespace ibtest::soak::exporter {
 namespace {
 
-constexpr unsigned usual_rounds = 10000;
 constexpr FakeFabric::NodeId leaf = 1, second_host = 3, third_host = 4, last_leaf = 5;
-
-void must(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
-}
-
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  DIR* const directory = ::opendir("/proc/self/fd");
-  must(directory != nullptr, "no /proc");
-  while (::readdir(directory) != nullptr) ++count;
-  ::closedir(directory);
-  return count;
-}
-
-/// Bytes of the heap in use. 0 where a sanitizer has a heap of its own, which finds leaks itself.
-std::size_t heap() { return ::mallinfo2().uordblks; }
 
 /// A fabric of a spine and two leaves with three hosts each, and an engine at the first host.
 class Site {
@@ -161,6 +142,8 @@ std::optional<std::uint64_t> value_of(const std::string& page, const std::string
   return std::strtoull(page.c_str() + at + series.size() + 2, nullptr, 10);
 }
 
+}  // namespace
+
 void run(unsigned rounds) {
   Site site;
   std::size_t heap_before = 0, descriptors = 0;
@@ -216,14 +199,4 @@ void run(unsigned rounds) {
              heap(), descriptors, site.said(), site.engine->view().exporter.sweeps);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    run(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : usual_rounds);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}
+}  // namespace ibtest::soak::exporter

@@ -3,11 +3,7 @@
 // counters and compares them with those before. Nodes come and go, the process loses its port and finds it again, the SM moves to another
 // LID. It must count exactly what the fabric counts, name what is silent in the rounds in which it is, and neither grow nor keep
 // descriptors open.
-//
-//   long_running [ROUNDS]
-#include <dirent.h>
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <cstdlib>
 #include <iterator>
@@ -17,6 +13,7 @@
 #include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
+#include "soak/soak.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "support/fake_clock.hpp"
 #include "support/fake_fabric.hpp"
@@ -31,29 +28,10 @@ using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
 
+namespace ibtest::soak::long_running {
 namespace {
 
-constexpr unsigned usual_rounds = 10000;
 constexpr std::uint64_t errors_a_round = 3;
-
-void must(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
-}
-
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  DIR* const directory = ::opendir("/proc/self/fd");
-  must(directory != nullptr, "no /proc");
-  while (::readdir(directory) != nullptr) ++count;
-  ::closedir(directory);
-  return count;
-}
-
-/// Bytes of the heap in use. 0 where a sanitizer has a heap of its own, which finds leaks itself.
-std::size_t heap() {
-  const struct mallinfo2 used = ::mallinfo2();
-  return used.uordblks + used.hblkhd;
-}
 
 /// What the process sees of itself: one end port in sysfs, whose device can be missing.
 class Site {
@@ -156,6 +134,8 @@ struct Events {
       : node_gone(round % 7 >= 5), node_silent(round % 11 == 3), port_gone(round % 50 >= 47), sm_moves(round % 100 == 60) {}
 };
 
+}  // namespace
+
 void run(unsigned rounds) {
   Site site;
   Watcher watcher(site);
@@ -203,14 +183,4 @@ void run(unsigned rounds) {
   fmt::print("{} rounds read, {} without a port; heap {} -> {} bytes, {} descriptors\n", read, lost, heap_before, heap_after, descriptors);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    run(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : usual_rounds);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}
+}  // namespace ibtest::soak::long_running

@@ -38,7 +38,10 @@ void find_own_port(const Input& input, Findings& findings) {
     if (!smp::to_text(value).empty()) finding.evidence.push_back(field_value(field, 0, code(value)));
   };
   state("portState", port.state());
-  if (port.physical_state() != smp::PortPhysicalState::no_change) state("portPhysicalState", port.physical_state());
+  if (const smp::PortPhysicalState physical = port.physical_state(); physical != smp::PortPhysicalState::no_change) {
+    state("portPhysicalState", physical);
+    if (physical != smp::PortPhysicalState::disabled) finding.remedy = "Look at the cable at both ends, and at the switch port.";
+  }
   if (!input.own_port.empty()) finding.detail = fmt::format("It is {} of this host.", input.own_port);
 }
 

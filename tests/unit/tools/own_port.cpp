@@ -180,6 +180,7 @@ TEST_CASE("own port: it is the only finding of health, whatever is requested") {
     CHECK(finding["ends"][0]["port_num"] == 1);
     CHECK_THAT(finding["text"].get<std::string>(),
                contains("portState is Down; portPhysicalState is Polling. It is fake0/1 of this host."));
+    CHECK(finding["remedy"] == "Look at the cable at both ends, and at the switch port.");  // it is not disabled
     for (const json& check : found["checks"]) CHECK((check["check_state"] == "done") == (check["check"] == "own-port"));
   }
   CHECK_FALSE(std::filesystem::exists(state));
