@@ -140,7 +140,7 @@ class CheckRoutes final : public Command {
     };
     if (!checks_.can_request()) lanes = nullptr;
     co_await analyse(checks_, tables, lanes, others, found);
-    emit_report(emit, fabric, checks_, tables, found);
+    emit(*make_report(fabric, checks_, tables, found));
   }
 
  private:

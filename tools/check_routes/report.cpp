@@ -10,7 +10,6 @@
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/check_routes/routes.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::routes {
@@ -494,8 +493,8 @@ struct RoutesReport final : FabricReport {
 
 }  // namespace
 
-void emit_report(Emit& emit, const Fabric& fabric, const RouteChecks& checks, const Tables& tables, const RouteFindings& found) {
-  emit(RoutesReport(fabric, checks, tables, found));
+std::unique_ptr<Report> make_report(const Fabric& fabric, const RouteChecks& checks, const Tables& tables, const RouteFindings& found) {
+  return std::make_unique<RoutesReport>(fabric, checks, tables, found);
 }
 
 }  // namespace ib::tools::routes

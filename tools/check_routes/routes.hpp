@@ -2,6 +2,7 @@
 // What check_routes is to look at, where its tables come from (switches, a snapshot, files, the SA), and what it finds in them.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,11 +12,8 @@
 #include "routing/multicast.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"
+#include "tools/frame/report.hpp"
 #include "tools/shared/fabric.hpp"
-
-namespace ib::tools {
-class Emit;
-}
 
 namespace ib::tools::routes {
 
@@ -68,6 +66,7 @@ std::vector<std::string> read_level_file(const std::string& file, Tables& tables
 async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found);
 
-void emit_report(Emit& emit, const Fabric& fabric, const RouteChecks& checks, const Tables& tables, const RouteFindings& found);
+/// All must outlive the report.
+std::unique_ptr<Report> make_report(const Fabric& fabric, const RouteChecks& checks, const Tables& tables, const RouteFindings& found);
 
 }  // namespace ib::tools::routes
