@@ -29,7 +29,7 @@ class TaskGroup {
   std::size_t running() const { return children_.size(); }
 
   /// Waits until all tasks have ended. If a task failed, throws the first error; all other tasks are then destroyed.
-  Task<> join() { co_await wait_below(1); }
+  Task<> join();
 
   /// co_await waits until fewer than `limit` tasks run, and throws the first error of a task.
   struct Below {

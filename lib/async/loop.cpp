@@ -167,4 +167,9 @@ bool Loop::poll_once(int timeout_ms) {
   return found;
 }
 
+Task<> sleep_for(Duration delay) {
+  Loop& loop = co_await current_loop;
+  co_await loop.sleep_for(delay);
+}
+
 }  // namespace ib::async

@@ -97,6 +97,8 @@ void replace_fallback(void (*usual)(int), void (*handler)(int)) {
   }
 }
 
+Task<> Interrupt::wait() { co_await came_; }
+
 Task<bool> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work) {
   bool is_done = false;
   TaskGroup group(loop);

@@ -37,7 +37,7 @@ class Interrupt {
   ~Interrupt();
 
   /// Waits for a signal. Returns at once if a signal has come already.
-  Task<> wait() { co_await came_; }
+  Task<> wait();
 
  private:
   Event came_;

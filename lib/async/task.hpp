@@ -9,6 +9,7 @@
 //    destroyed twice. Give it a name first. A lambda with captures must not be a coroutine itself;
 //  - a conditional expression between two tasks after co_await: both are destroyed twice. Write if and else;
 //  - co_await within braces, default arguments or test assertions, and structured bindings of an awaited result.
+// It also puts the code of a coroutine that is inline, and no template, into every file that includes it: define it in a .cpp.
 //
 // Rules of this project: a coroutine has reference parameters only if the caller awaits it at once; catch blocks only annotate;
 // no lock and no thread-local variable lives across a co_await.
@@ -188,10 +189,7 @@ struct Loop::SleepAwaiter final : Timer {
 inline Loop::SleepAwaiter Loop::sleep_for(Duration delay) { return {*this, delay}; }
 inline Loop::SleepAwaiter Loop::yield() { return {*this, Duration(1)}; }
 
-inline Task<> sleep_for(Duration delay) {
-  Loop& loop = co_await current_loop;
-  co_await loop.sleep_for(delay);
-}
+Task<> sleep_for(Duration delay);
 
 template <class T>
 T Loop::run(Task<T> task) {

@@ -27,6 +27,8 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
 
 Transactor::Transactor(const sys::EndPort& end_port) : end_port_(end_port), sa_path_(make_sa_path(end_port)) {}
 
+Task<Reply> Transactor::call(const Request& request) { return taken(try_call(request)); }
+
 Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t method, const path::Path& path, const StructInfo& info,
                                                                 std::uint32_t modifier, Bytes value, Reason reason) {
   Request request = attribute_request(path, info, method, modifier, value);

@@ -61,7 +61,7 @@ class Transactor {
   virtual Task<Result<Reply>> try_call(const Request& request) = 0;
 
   /// Like try_call(), but throws the MadError.
-  Task<Reply> call(const Request& request) { return taken(try_call(request)); }
+  Task<Reply> call(const Request& request);
 
   const sys::EndPort& end_port() const { return end_port_; }
   /// The path to the subnet administrator of the end port (IBA 15.4.2). It may be changed (SM_Key, retries) only before its first use.
