@@ -25,8 +25,9 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
     throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
 }
 
-void emit_in_place_of(Emit& emit, const Report& report, const Report& shown) {
-  emit(shown);
+void emit_either(Emit& emit, const Report& report, const Report* list) {
+  if (list == nullptr) return emit(report);
+  emit(*list);
   emit.raise(report.status());
 }
 

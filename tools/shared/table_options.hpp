@@ -72,15 +72,16 @@ struct ListReport final : Report {
   std::vector<Row> rows;
 };
 
-/// Emits `shown` in the place of `report`, with the exit status of that.
-void emit_in_place_of(Emit& emit, const Report& report, const Report& shown);
+/// Emits `report`, or if there is a `list` that in its place, with the exit status of the report.
+void emit_either(Emit& emit, const Report& report, const Report* list);
 
 /// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is as of the report.
 template <class Row, class Lines>
 void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
                  std::span<const report::Column<Row>> columns, Lines lines) {
-  if (!options.given()) return emit_in_place_of(emit, report, report);
-  emit_in_place_of(emit, report, ListReport<Row>(member, report::Table<Row>(columns, options), lines()));
+  if (!options.given()) return emit_either(emit, report, nullptr);
+  const ListReport<Row> list(member, report::Table<Row>(columns, options), lines());
+  emit_either(emit, report, &list);
 }
 
 /// A list of a fabric as a table.
