@@ -23,7 +23,7 @@
 #include "ibsim_release.hpp"
 #include "next.hpp"
 #include "packets.hpp"
-#include "simulator_exit.hpp"
+#include "simulator_thread.hpp"
 
 namespace {
 
@@ -124,6 +124,7 @@ Packets& packets() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
+  simulator_waits();
   packets().waits();
   return real_poll(fds, count, timeout);
 }

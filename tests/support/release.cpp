@@ -3,7 +3,12 @@
 // becomes what 0.10 answers, and nothing else changes.
 #include "ibsim_release.hpp"
 #include "next.hpp"
-#include "simulator_exit.hpp"
+#include "simulator_thread.hpp"
+
+extern "C" __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
+  simulator_waits();
+  return real_poll(fds, count, timeout);
+}
 
 extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, std::size_t count) {
   constexpr std::size_t packet_size = ibtest_packet_header + ib::mad::packet_size;
