@@ -8,6 +8,8 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
   libibumad-dev libibverbs-dev libmicrohttpd-dev libsqlite3-dev zlib1g-dev'
 test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
+# Compiles and links in two thirds of the time that g++ takes. Where a release lacks these, g++ it is.
+fast_packages='clang-16 lld-16'
 # For the suite `kernel`, which without them is skipped: about 100 MB, and 70 more in the user's cache.
 kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibverbs-utils util-linux'
 # For the suite `peers`, which without them is skipped, and for completions in other shells: .ci/run installs them, tests/run does not.
@@ -103,6 +105,16 @@ build_in() (
   ninja -C "$directory" "$@" >&2 || die "The build failed."
 )
 
+# choose_compiler: clang for a build that is not set up yet, unless CXX names a compiler, or the release has no such clang.
+choose_compiler() {
+  if [ -n "${CXX:-}" ] || [ -e "$build/build.ninja" ]; then return 0; fi
+  if apt-cache show clang-16 >/dev/null 2>&1; then (install $fast_packages) || say "Building with g++, which takes longer."; fi
+  if command -v clang++-16 >/dev/null && command -v ld.lld-16 >/dev/null; then
+    CXX=clang++-16 CXX_LD=lld
+    export CXX CXX_LD
+  fi
+}
+
 # prepare TARGET…: everything installed, and the targets built in $build.
 prepare() {
   install $build_packages $test_packages
@@ -110,5 +122,6 @@ prepare() {
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
+  choose_compiler
   build_in "$build" "$quick ${MESON_OPTIONS:-}" "$@"
 }
