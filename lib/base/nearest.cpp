@@ -2,7 +2,6 @@
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace ib {
 
@@ -66,7 +65,7 @@ std::vector<std::string_view> nearest_few(std::string_view word, std::span<const
 std::string did_you_mean_of_list(std::string_view word, std::span<const std::string_view> candidates, std::string_view list) {
   const std::vector<std::string_view> few = nearest_few(word, candidates);
   std::string text;
-  if (!few.empty()) text = fmt::format(": did you mean {}?", fmt::join(few, ", "));
+  if (!few.empty()) text = fmt::format(": did you mean {}?", joined(few, ", "));
   if (!list.empty()) text += fmt::format(" ({} lists all)", list);
   return text;
 }

@@ -2,7 +2,6 @@
 #include "report/columns.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <iterator>
 #include <numeric>
@@ -109,7 +108,7 @@ std::vector<std::size_t> chosen_columns(std::string_view list, std::span<const C
   if (list == "all") return chosen;
   std::vector<std::string_view> keys;
   for (const ColumnInfo& column : columns) keys.push_back(column.key);
-  const std::string choices = fmt::format(": there are {}", fmt::join(keys, ", "));
+  const std::string choices = ": there are " + joined(keys, ", ");
   for (const std::string_view word : split(list)) {
     const auto found = std::ranges::find(keys, word);
     if (found == keys.end()) throw UsageError(fmt::format("no column is called {}{}", in_quotes(word), did_you_mean(word, keys, choices)));

@@ -2,7 +2,6 @@
 #include "sa/pattern.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -140,7 +139,7 @@ FieldRef Pattern::component(std::string_view member) const {
   if (possible.empty()) throw UsageError(fmt::format("Cannot set member queries with type {}", form_->iba_name));
   const std::vector<std::string_view> names(possible.begin(), possible.end());
   throw UsageError(fmt::format("Cannot set member {} on {}{} Try one of {}", escaped(member), form_->iba_name,
-                               did_you_mean(member, names, "."), fmt::join(names, ", ")));
+                               did_you_mean(member, names, "."), joined(names, ", ")));
 }
 
 void Pattern::match(std::string_view member, std::string_view text) {

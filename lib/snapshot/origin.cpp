@@ -2,7 +2,6 @@
 // The facts of a device and of a port are listed once, in visit_port() and visit_device(): the members of a constant object are stored, of
 // any other one they are read.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -72,7 +71,7 @@ class Facts {
   void list(std::string_view name, const List& elements, TextOf text_of) const {
     std::vector<std::string> words;
     for (const auto& element : elements) words.push_back(text_of(element));
-    put(name, fmt::format("{}", fmt::join(words, " ")));
+    put(name, joined(words, " "));
   }
   /// Calls `take` for each element of a list.
   template <class Take>

@@ -7,7 +7,6 @@
 
 #include "async/group.hpp"
 #include "base/escape.hpp"
-#include "base/split.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/world.hpp"
@@ -34,13 +33,6 @@ std::vector<smp::SMState> states_of(const subnet::SurveyedManagers& managers) {
     if (row.value) states.push_back(row.value->sm_state);
   }
   return states;
-}
-
-/// Names for a line of the log: three of them at most.
-std::string some(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 3;
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most));
-  return fmt::format("{}{}", joined(std::ranges::subrange(names.begin(), end), ", "), names.size() > most ? ", …" : "");
 }
 
 }  // namespace
@@ -260,8 +252,7 @@ void Engine::take_failures(const Reading& reading) {
   failed_ = std::move(failed);
   silent_ = std::move(silent);
   std::string line;
-  if (!names.empty())
-    line = fmt::format("counters of {} {} are not read: {}", names.size(), names.size() == 1 ? "device" : "devices", some(names));
+  if (!names.empty()) line = "counters are not read of " + subnet::some_of(names, "device", "devices");
   note("silent", line, "the counters of all devices are read");
   line.clear();
   if (!fabric.twins.empty())

@@ -5,7 +5,6 @@
 // Rails: where hosts have several HCAs, the same one of each host is often linked to the same leaf, so that traffic between equal HCAs
 // passes one switch. Whether a fabric is built so is derived from the names of its HCAs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -88,7 +87,7 @@ Siblings siblings_of(const Input& input) {
     }
   }
   for (auto& [host, unit] : hosts) {
-    std::string pattern = fmt::format("{}", fmt::join(unit.patterns, ", "));
+    std::string pattern = joined(unit.patterns, ", ");
     siblings[{"host", std::move(pattern)}].push_back(std::move(unit));
   }
   return siblings;

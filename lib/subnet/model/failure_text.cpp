@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -192,9 +192,8 @@ std::string some_of(const std::vector<std::string>& names, std::string_view one,
   if (names.size() == 1) return fmt::format("{} {}", one, names.front());
   constexpr std::size_t most_names = 3;
   const std::size_t shown = std::min(names.size(), most_names);
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
   const std::string more = shown == names.size() ? std::string() : fmt::format(" and {} more", names.size() - shown);
-  return fmt::format("{} {}: {}{}", names.size(), many, fmt::join(names.begin(), end, ", "), more);
+  return fmt::format("{} {}: {}{}", names.size(), many, joined(std::span(names).first(shown), ", "), more);
 }
 
 std::string cause_of(const Failure& failure) {

@@ -2,7 +2,6 @@
 #include "subnet/set/port_setting.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <iterator>
 #include <limits>
@@ -72,7 +71,7 @@ std::vector<std::string_view> names_of_values(std::span<const std::string_view> 
 }
 
 [[noreturn]] void unknown_value(std::string_view setting, std::string_view word, const std::vector<std::string_view>& known) {
-  throw UsageError(fmt::format("'{}' takes a number or one of {}, not {}{}", setting, fmt::join(known, ", "), in_quotes(word),
+  throw UsageError(fmt::format("'{}' takes a number or one of {}, not {}{}", setting, joined(known, ", "), in_quotes(word),
                                did_you_mean(word, known)));
 }
 
