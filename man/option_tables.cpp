@@ -8,7 +8,7 @@
 
 #include "iba/queries.hpp"
 #include "man/json_words.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/frame/help.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// For the preloads behind libumad2sim.so, one of which each program on a simulated fabric has. That library reads packets in a thread of its
-// own, and as the program ends it cancels the thread, waits for it and frees what it uses. On a busy machine one end in some thousand went
-// wrong: the thread waited for a lock that the ending one held, or none could be started, which the library does not notice. Here it is
-// started until it is, its start ends where it waits for packets, and at the program's end it is halted where it stands.
+// For the preloads behind libumad2sim.so, one of which each program on a simulated fabric has. That library reads packets in a thread of
+// its own, and as the program ends it cancels the thread, waits for it and frees what it uses. On a busy machine one end in some thousand
+// went wrong: the thread waited for a lock that the ending one held, or none could be started, which the library does not notice. Here it
+// is started until it is, its start ends where it waits for packets, and at the program's end it is halted where it stands.
 #pragma once
 
 #include <dlfcn.h>

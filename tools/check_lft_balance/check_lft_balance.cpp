@@ -16,7 +16,7 @@
 #include "routing/unicast.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"

@@ -14,7 +14,7 @@
 #include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/check_routes/routes.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"

@@ -22,7 +22,7 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/peer.hpp"
 #include "subnet/sweep/sa_nodes.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"

@@ -13,7 +13,7 @@
 #include "base/split.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/completion_scripts.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/run.hpp"
 #include "tools/frame/world.hpp"

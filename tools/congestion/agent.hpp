@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "iba-gen/smp.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/target.hpp"
 

@@ -20,7 +20,7 @@
 #include "mad/captured.hpp"
 #include "mad/describe.hpp"
 #include "report/structure.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {

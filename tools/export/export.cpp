@@ -15,7 +15,7 @@
 #include "metrics/families.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/shared/sample_labels.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/file.hpp"
 #include "base/parse.hpp"
 #include "tools/exporter/engine.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/shared/fabric.hpp"

@@ -11,7 +11,7 @@
 #include "subnet/model/order.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/shared/fabric.hpp"

@@ -11,7 +11,7 @@
 #include "iba/dump.hpp"
 #include "mad/transactor.hpp"
 #include "tools/forwarding_tables/tables.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/manners.hpp"

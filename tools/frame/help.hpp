@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/options.hpp"
 

@@ -24,7 +24,7 @@
 #include "snapshot/cache.hpp"
 #include "subnet/set/set_guard.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"

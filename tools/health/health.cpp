@@ -9,7 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/health/fetch.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/split.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {

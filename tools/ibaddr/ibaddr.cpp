@@ -7,7 +7,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 
 namespace ib::tools {

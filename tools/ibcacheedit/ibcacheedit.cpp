@@ -15,7 +15,7 @@
 #include "base/split.hpp"
 #include "iba/text.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 

@@ -15,7 +15,7 @@
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_checks.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/manners.hpp"

@@ -13,7 +13,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/rate.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/iblinkinfo/diags_links.hpp"
 #include "tools/shared/attribute_text.hpp"

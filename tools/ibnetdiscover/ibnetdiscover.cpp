@@ -19,7 +19,7 @@
 #include "snapshot/snapshot.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/order.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"

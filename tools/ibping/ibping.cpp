@@ -21,7 +21,7 @@
 #include "mad/sysstat.hpp"
 #include "report/structure.hpp"
 #include "sys/host.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"

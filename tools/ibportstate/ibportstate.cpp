@@ -16,7 +16,7 @@
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/ibportstate/ibportstate.hpp"

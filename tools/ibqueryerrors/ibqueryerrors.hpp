@@ -13,7 +13,7 @@
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"
 

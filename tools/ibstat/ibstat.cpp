@@ -15,7 +15,7 @@
 #include "iba/text.hpp"
 #include "sys/device_columns.hpp"
 #include "sys/sysfs.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/world.hpp"
 #include "tools/shared/attribute_text.hpp"

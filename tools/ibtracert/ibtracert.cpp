@@ -14,7 +14,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/swept_transactor.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"

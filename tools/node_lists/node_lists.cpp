@@ -15,7 +15,7 @@
 #include "iba/text.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/order.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/world.hpp"

@@ -15,7 +15,7 @@
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/perfquery/readings.hpp"

@@ -12,7 +12,7 @@
 #include "phy/reading.hpp"
 #include "snapshot/anonymous_log.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/table_options.hpp"
 

@@ -11,7 +11,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"

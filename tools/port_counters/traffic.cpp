@@ -16,7 +16,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/one_node.hpp"

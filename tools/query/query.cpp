@@ -17,7 +17,7 @@
 #include "report/structure.hpp"
 #include "sa/records.hpp"
 #include "subnet/set/set_target.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/attribute_text.hpp"

@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "sa/resolve.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/progress.hpp"
 #include "verbs/bandwidth.hpp"
 

@@ -18,7 +18,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"

@@ -16,7 +16,7 @@
 #include "report/field_columns.hpp"
 #include "sa/pattern.hpp"
 #include "subnet/model/name_search.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/run.hpp"
 #include "tools/frame/targets.hpp"

@@ -9,7 +9,7 @@
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_guard.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 

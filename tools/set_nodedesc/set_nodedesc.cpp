@@ -8,7 +8,7 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "sys/sysfs.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 
 namespace ib::tools {

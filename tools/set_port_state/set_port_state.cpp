@@ -20,7 +20,7 @@
 #include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/peer.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/frame/terminal.hpp"

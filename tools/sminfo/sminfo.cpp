@@ -16,7 +16,7 @@
 #include "report/sink.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/targets.hpp"
 #include "tools/shared/table_options.hpp"

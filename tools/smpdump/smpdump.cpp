@@ -16,7 +16,7 @@
 #include "path/parse.hpp"
 #include "report/structure.hpp"
 #include "subnet/sweep/smp_tables.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/shared/attribute_text.hpp"

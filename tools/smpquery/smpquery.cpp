@@ -9,7 +9,7 @@
 #include "iba-gen/smp.hpp"
 #include "report/field_columns.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/fabric_report.hpp"
 #include "tools/shared/table_options.hpp"

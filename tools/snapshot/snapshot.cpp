@@ -19,7 +19,7 @@
 #include "snapshot/fabric_survey.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/terminal.hpp"

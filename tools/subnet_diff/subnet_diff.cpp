@@ -12,7 +12,7 @@
 #include "iba/text.hpp"
 #include "report/sink.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/table_options.hpp"
 

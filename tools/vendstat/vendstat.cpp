@@ -20,7 +20,7 @@
 #include "report/structure.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
-#include "tools/frame/commands.hpp"
+#include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/manners.hpp"

@@ -9,7 +9,7 @@
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 
 namespace tools_completion_tests {
 

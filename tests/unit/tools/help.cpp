@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 
 namespace tools_help_tests {
 

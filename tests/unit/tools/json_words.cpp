@@ -13,7 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/json_check.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "unit/tools/json_cases.hpp"
 #include "unit/tools/sample_lines.hpp"
 

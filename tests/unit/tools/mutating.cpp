@@ -22,7 +22,7 @@
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "unit/tools/sample_lines.hpp"
 
 namespace tools_mutating_tests {

@@ -3,7 +3,7 @@
 // and as the name of a link.
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 
 namespace tools_names_tests {
 

@@ -21,7 +21,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/stored_fabric.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "unit/tools/sample_lines.hpp"
 
 namespace tools_plans_tests {

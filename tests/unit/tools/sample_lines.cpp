@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "unit/tools/sample_directory.hpp"
 
 namespace ibtest {

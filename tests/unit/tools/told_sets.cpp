@@ -11,7 +11,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "support/fake_sysfs.hpp"
-#include "tools/frame/command_info.hpp"
+#include "tools/frame/commands.hpp"
 #include "unit/tools/sample_lines.hpp"
 #include "unit/tools/set_site.hpp"
 
