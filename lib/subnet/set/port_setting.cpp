@@ -71,8 +71,8 @@ std::vector<std::string_view> names_of_values(std::span<const std::string_view> 
 }
 
 [[noreturn]] void unknown_value(std::string_view setting, std::string_view word, const std::vector<std::string_view>& known) {
-  throw UsageError(fmt::format("'{}' takes a number or one of {}, not {}{}", setting, joined(known, ", "), in_quotes(word),
-                               did_you_mean(word, known)));
+  throw UsageError(
+      fmt::format("'{}' takes a number or one of {}, not {}{}", setting, joined(known, ", "), in_quotes(word), did_you_mean(word, known)));
 }
 
 }  // namespace
