@@ -228,6 +228,8 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
   diagnosis.host_count = host_count(input.subnet, input.host_names, scope);
   diagnosis.switch_count = switch_count(input.subnet, scope);
   diagnosis.link_count = link_count(input.subnet, scope);
+  diagnosis.selected_checks =
+      static_cast<std::size_t>(std::ranges::count_if(all_checks(), [&selection](const Check& check) { return selection.has(check); }));
   if (subnet::is_start_down(input.subnet)) {
     examine_own_port(input, selection, diagnosis);
     return diagnosis;
@@ -263,11 +265,16 @@ std::string findings_text(const std::array<std::size_t, 3>& levels) {
 }
 
 std::string verdict_text(Verdict verdict, const Diagnosis& diagnosis, const std::string& further_gap) {
-  constexpr std::array<std::string_view, 3> begins{"Healthy: ", "", "Not known, because not everything was read: "};
+  const std::size_t all = all_checks().size();
+  std::string begin;
+  if (verdict == Verdict::healthy) {
+    begin = diagnosis.selected_checks == all ? "Healthy: " : fmt::format("Healthy by {} of {} checks: ", diagnosis.selected_checks, all);
+  } else if (verdict == Verdict::unknown) {
+    begin = "Not known, because not everything was read: ";
+  }
   std::string text =
-      fmt::format("{}{} on {}, {}, {}; ", begins.at(static_cast<std::size_t>(verdict)), findings_text(diagnosis.levels),
-                  count_text(diagnosis.host_count, "host", "hosts"), count_text(diagnosis.switch_count, "switch", "switches"),
-                  count_text(diagnosis.link_count, "cable", "cables"));
+      fmt::format("{}{} on {}, {}, {}; ", begin, findings_text(diagnosis.levels), count_text(diagnosis.host_count, "host", "hosts"),
+                  count_text(diagnosis.switch_count, "switch", "switches"), count_text(diagnosis.link_count, "cable", "cables"));
   std::string watched = "watched";
   for (const Coverage& of : diagnosis.coverage) {
     if (of.is_whole()) continue;

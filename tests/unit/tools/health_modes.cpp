@@ -396,11 +396,11 @@ TEST_CASE("health --nodes: machines of one name are named and counted one by one
       ibtool(f.fabric, {"health", "--nodes", "here,node", "--interval", "0", "--only", "link-slow"}, {.clock = &f.clock});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
-  CHECK_THAT(outcome.out, starts_with("Healthy: nothing found on 3 hosts, "));
+  CHECK_THAT(outcome.out, starts_with("Healthy by 1 of 73 checks: nothing found on 3 hosts, "));
   CHECK_THAT(outcome.err, contains("--nodes: 2 machines are called 'node' (by SystemImageGUID), and all of them are looked at"));
   f.fabric.node(fourth).info.system_image_guid = Guid{0x4ff};  // two adapters of one machine
   const Outcome one = ibtool(f.fabric, {"health", "--nodes", "here,node", "--interval", "0", "--only", "link-slow"}, {.clock = &f.clock});
-  CHECK_THAT(one.out, starts_with("Healthy: nothing found on 2 hosts, "));
+  CHECK_THAT(one.out, starts_with("Healthy by 1 of 73 checks: nothing found on 2 hosts, "));
   CHECK_THAT(one.err, !contains("machines are called"));
 }
 
