@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::size_t most_records = 18;  // in one ConfigSpaceAccess
 
-std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
+std::string version_text(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
   return fmt::format("{:02}.{:02}.{:02}", major, minor, sub_minor);
 }
 
@@ -81,10 +81,10 @@ std::string general_info_lines(Bytes answer) {
       "hw_dev_rev:  0x{:04x}\nhw_dev_id:   0x{:04x}\nhw_uptime:   0x{:08x}\nfw_version:  {}\nfw_build_id: 0x{:04x}\n"
       "fw_date:     {:02x}/{:02x}/{:04x}\nfw_psid:     '{}'\nfw_ini_ver:  {}\nsw_version:  {}\n",
       is3.hw_revision, is3.device_id, is3.uptime,
-      extended ? version(is4.ext_major, is4.ext_minor, is4.ext_sub_minor) : version(is3.fw_major, is3.fw_minor, is3.fw_sub_minor),
+      extended ? version_text(is4.ext_major, is4.ext_minor, is4.ext_sub_minor) : version_text(is3.fw_major, is3.fw_minor, is3.fw_sub_minor),
       is3.fw_build_id, is3.fw_month, is3.fw_day, is3.fw_year, printable(fixed_text(is3.fw_psid)),
       static_cast<std::int32_t>(is3.fw_init_file_version),
-      extended ? version(is4.sw_major, is4.sw_minor, is4.sw_sub_minor) : version(is3.hw_major, is3.hw_minor, is3.hw_sub_minor));
+      extended ? version_text(is4.sw_major, is4.sw_minor, is4.sw_sub_minor) : version_text(is3.hw_major, is3.hw_minor, is3.hw_sub_minor));
 }
 
 using AnswerData = std::optional<std::vector<std::uint8_t>>;  ///< nothing if the request failed
