@@ -228,8 +228,7 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
   diagnosis.host_count = host_count(input.subnet, input.host_names, scope);
   diagnosis.switch_count = switch_count(input.subnet, scope);
   diagnosis.link_count = link_count(input.subnet, scope);
-  diagnosis.selected_checks =
-      static_cast<std::size_t>(std::ranges::count_if(all_checks(), [&selection](const Check& check) { return selection.has(check); }));
+  diagnosis.is_of_selection = !std::ranges::all_of(all_checks(), [&selection](const Check& check) { return selection.has(check); });
   if (subnet::is_start_down(input.subnet)) {
     examine_own_port(input, selection, diagnosis);
     return diagnosis;
@@ -265,10 +264,10 @@ std::string findings_text(const std::array<std::size_t, 3>& levels) {
 }
 
 std::string verdict_text(Verdict verdict, const Diagnosis& diagnosis, const std::string& further_gap) {
-  const std::size_t all = all_checks().size();
   std::string begin;
   if (verdict == Verdict::healthy) {
-    begin = diagnosis.selected_checks == all ? "Healthy: " : fmt::format("Healthy by {} of {} checks: ", diagnosis.selected_checks, all);
+    const auto run = std::ranges::count_if(diagnosis.checks, &CheckResult::is_run);
+    begin = diagnosis.is_of_selection ? fmt::format("Healthy by {} of {} checks: ", run, diagnosis.checks.size()) : "Healthy: ";
   } else if (verdict == Verdict::unknown) {
     begin = "Not known, because not everything was read: ";
   }

@@ -108,7 +108,7 @@ struct Diagnosis {
   subnet::LinkRate slowest{};            ///< its rate
   std::vector<Coverage> coverage;        ///< what was read out of what there is
   std::size_t host_count{}, switch_count{}, link_count{};  ///< in the scope
-  std::size_t selected_checks{};                           ///< of all_checks(), by the selection
+  bool is_of_selection{};                                  ///< not all of all_checks() were selected
 
   std::size_t count(Level level) const { return levels.at(static_cast<std::size_t>(level)); }
   bool any_from(Level level) const;
@@ -128,8 +128,8 @@ std::string_view name(Verdict verdict);
 std::string findings_text(const std::array<std::size_t, 3>& levels);
 
 /// The verdict on a fabric, with which `health` and the page of the exporter begin: "Healthy: 5 infos on 16 hosts, 6 switches, 32 cables;
-/// watched 10 s.", "Healthy by 2 of 73 checks: …" where the others were not selected. `further_gap` is what else was read in part:
-/// "counters of 71 of 72 devices".
+/// watched 10 s.", "Healthy by 2 of 73 checks: …", those that were run, where not all were selected. `further_gap` is what else was read in
+/// part: "counters of 71 of 72 devices".
 std::string verdict_text(Verdict verdict, const Diagnosis& diagnosis, const std::string& further_gap = {});
 
 /// Runs the checks of `selection` for which `input` has the sources. Only findings of `scope` are kept.
